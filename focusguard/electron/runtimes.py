@@ -254,11 +254,15 @@ def runtime_at(path: Path) -> Runtime:
         RuntimeMissing: The path is not an executable and holds none.
     """
     here = path.expanduser().absolute()
-    candidates = [here] if not here.is_dir() else [here / "electron", here / "dist" / "electron", here / "Electron"]
+    candidates = (
+        [here] if not here.is_dir() else [here / "electron", here / "dist" / "electron", here / "Electron"]
+    )
     executable = next((item for item in candidates if item.is_file() and os.access(item, os.X_OK)), None)
     if executable is None:
         what = "holds no executable named electron" if here.is_dir() else "is not an executable file"
-        raise RuntimeMissing(f"{here} {what}; give the path of an Electron executable, or one of {', '.join(KNOWN)}")
+        raise RuntimeMissing(
+            f"{here} {what}; give the path of an Electron executable, or one of {', '.join(KNOWN)}"
+        )
     version, chromium = inspect_executable(executable)
     beside = executable.with_name("version")
     if beside.is_file():
@@ -337,7 +341,9 @@ def _inspect(executable: Path, _stamp: tuple[int, int]) -> tuple[str, str]:
         with executable.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
             at = data.find(b" Electron/")
             while at >= 0:
-                around = re.search(rb"Chrome/([\d.]+) Electron/(\d+\.\d+\.\d+[-.0-9A-Za-z]*)", data[at - 40 : at + 60])
+                around = re.search(
+                    rb"Chrome/([\d.]+) Electron/(\d+\.\d+\.\d+[-.0-9A-Za-z]*)", data[at - 40 : at + 60]
+                )
                 if around is not None:
                     return around[2].decode(), around[1].decode()
                 at = data.find(b" Electron/", at + 1)
