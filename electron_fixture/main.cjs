@@ -1,0 +1,53 @@
+'use strict';
+if (process.env.FOCUSGUARD_BRIDGE) require(process.env.FOCUSGUARD_BRIDGE);
+
+const crypto = require('crypto');
+const { app } = require('electron');
+
+const { connectControl } = require('./control.cjs');
+const { supportedEmbeddings } = require('./embeddings.cjs');
+const { Journal } = require('./journal.cjs');
+const { installMenu } = require('./menu.cjs');
+const { createOps } = require('./ops.cjs');
+const { Registry } = require('./registry.cjs');
+const { startServer } = require('./server.cjs');
+const { Stage } = require('./stage.cjs');
+
+const instance = crypto.randomBytes(8).toString('hex');
+
+async function start() {
+  await app.whenReady();
+  const site = await startServer();
+  const journal = new Journal(instance);
+  const registry = new Registry(journal);
+  const stage = new Stage(site, journal, registry);
+  installMenu(journal);
+  journal.watchApp();
+  registry.listen();
+
+  const perform = createOps(stage, journal, registry);
+  const control = process.env.FOCUSGUARD_FIXTURE_CONTROL;
+  if (!control) {
+    // Started by hand: something to look at.
+    await perform('open', { embedding: process.env.FOCUSGUARD_FIXTURE_EMBEDDING || 'webview', window: 'headful' });
+    return;
+  }
+  const hello = {
+    instance,
+    pid: process.pid,
+    electron: process.versions.electron,
+    chromium: process.versions.chrome,
+    node: process.versions.node,
+    embeddings: supportedEmbeddings(),
+  };
+  // A fixture without its driver is of no use to anyone: it leaves at once and asks nobody.
+  connectControl(control, hello, perform, () => app.exit(0));
+}
+
+app.on('window-all-closed', () => {
+  if (!process.env.FOCUSGUARD_FIXTURE_CONTROL) app.quit();
+});
+start().catch((error) => {
+  process.stderr.write(`fixture: ${(error && error.stack) || error}\n`);
+  app.exit(1);
+});

@@ -1,0 +1,1 @@
+"""What measures: the fixture's driver, and the probes that use it."""
