@@ -1,1 +1,1 @@
-"""The rig: Electron runtimes, an isolated display, a person's input, and launching that cleans up after itself."""
+"""The rig: Electron runtimes, an isolated display, a person's input, launching that leaves nothing behind."""

@@ -1,7 +1,7 @@
 """An isolated display: an X server and a window manager of its own, on a free number, reached by nobody else.
 
-Everything headful happens here. A display is known to this process by the pid of the X server that it started, and
-`person.py` refuses any other.
+Everything headful happens here. A display is known to this process by the pid of the X server that it
+started, and `person.py` refuses any other.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 import zlib
 from collections.abc import AsyncIterator, Callable
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ from focusguard.electron.errors import DisplayFailed
 from focusguard.electron.janitor import Janitor, end_group, janitor_or_own
 
 START_SECONDS = 20.0
-#: A click raises and focuses, new windows get the focus, Alt+Tab switches; no other key is taken from the person.
+#: A click raises and focuses, new windows get the focus, Alt+Tab switches; no other key is taken.
 OPENBOX_CONFIG = """<?xml version="1.0" encoding="UTF-8"?>
 <openbox_config xmlns="http://openbox.org/3.4/rc">
   <focus><focusNew>yes</focusNew><followMouse>no</followMouse><focusLast>yes</focusLast></focus>
@@ -202,9 +202,8 @@ class Display:
                     if matches(window) and (not active or self.active_window() == window.id):
                         return window
                 await anyio.sleep(0.02)
-        raise DisplayFailed(
-            f"no {'active ' if active else ''}window of that kind within {seconds:g} s; there are {self.windows()}"
-        )
+        kind = "active window" if active else "window"
+        raise DisplayFailed(f"no {kind} of that kind within {seconds:g} s; there are {self.windows()}")
 
     async def screenshot(self, path: Path) -> Path:
         """Writes what the screen shows as a PNG.
@@ -216,10 +215,8 @@ class Display:
 
     def close(self) -> None:
         """Closes this object's own connection."""
-        try:
+        with suppress(xerror.ConnectionClosedError, OSError):
             self._connection.close()
-        except (xerror.ConnectionClosedError, OSError):
-            pass
 
     def _screenshot(self, path: Path) -> Path:
         connection = self.connect()
@@ -381,7 +378,7 @@ def peer_pid(connection: socket.socket) -> int:
 
 
 def encode_png(width: int, height: int, pixels: bytes) -> bytes:
-    """Encodes an image of 4 bytes per pixel (blue, green, red, unused: X's order on a 24-bit screen) as PNG."""
+    """Encodes an image as PNG; a pixel is blue, green, red, unused: X's order on a 24-bit screen."""
     rgb = bytearray(width * height * 3)
     for channel in range(3):
         rgb[channel::3] = pixels[2 - channel :: 4]

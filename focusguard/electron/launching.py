@@ -1,4 +1,4 @@
-"""Starts Electron so that nothing of it stays: own process group, own profile, and a janitor that outlives this process."""
+"""Starts Electron so that nothing of it stays: a process group, a profile and a janitor of its own."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ START_SECONDS = 45.0
 TAIL = 8192
 #: Set by a program that is Electron itself, and would turn the app into plain Node.
 INHERITED_TRAPS = ("ELECTRON_RUN_AS_NODE", "ELECTRON_NO_ASAR", "NODE_OPTIONS", "NODE_PATH")
-#: Moves the two ends of the pipe to 3 and 4, where Chromium looks for them, and becomes the app. (`pass_fds` keeps
-#: numbers as they are; `preexec_fn` is not safe in a program with threads.)
+#: Moves the two ends of the pipe to 3 and 4, where Chromium looks for them, and becomes the app.
+#: (`pass_fds` keeps numbers as they are; `preexec_fn` is not safe in a program with threads.)
 ONTO_3_AND_4 = """
 import fcntl, os, sys
 high = [fcntl.fcntl(int(number), fcntl.F_DUPFD, 10) for number in sys.argv[1:3]]
@@ -49,8 +49,8 @@ class ElectronProcess:
         runtime: What was started.
         user_data_dir: Its profile, a temporary folder.
         debugging_url: The browser's WebSocket in port mode, else None.
-        pipe: In pipe mode (descriptor to read from, descriptor to write to), both blocking; messages are JSON that ends
-            with a NUL byte. They are closed with the process unless `take_pipe` was called. None otherwise.
+        pipe: In pipe mode (descriptor to read from, descriptor to write to), both blocking; messages are JSON
+            that ends with a NUL byte. Closed with the process unless `take_pipe` was called. None otherwise.
     """
 
     def __init__(
@@ -147,7 +147,7 @@ async def launch_electron(
         args: The app's own arguments and switches, after its path.
         env: Variables over those of this process and of the display.
         display: Where to show it; the display of this process's environment where there is none.
-        debugging: How its DevTools protocol is reached. `port` waits until it listens, on a free port of its own choice.
+        debugging: How its DevTools protocol is reached. `port`: a free one; it listens when this returns.
         require: A file that Node loads before the app (`NODE_OPTIONS=--require`); a packaged app refuses it.
         janitor: Ends it if this process is killed; one is started where none is given.
 
@@ -160,7 +160,8 @@ async def launch_electron(
     chosen = runtime if isinstance(runtime, Runtime) else runtime_at(runtime)
     if debugging == "pipe" and not chosen.has_debugging_pipe:
         raise LaunchFailed(
-            f"Electron {chosen.version} does not answer on a debugging pipe; launch it with debugging='port' instead"
+            f"Electron {chosen.version} does not answer on a debugging pipe; "
+            "launch it with debugging='port' instead"
         )
     async with AsyncExitStack() as stack:
         keeper = await stack.enter_async_context(janitor_or_own(janitor))
@@ -197,7 +198,7 @@ def _switches(folder: Path, debugging: str, display: Display | None) -> list[str
     elif debugging == "port":
         switches.append("--remote-debugging-port=0")
     if display is not None:
-        # An X server in memory has no graphics card, and newer versions would look for a Wayland compositor first.
+        # An X server in memory has no graphics card; newer versions would look for a Wayland compositor.
         switches += ["--disable-gpu", "--ozone-platform=x11"]
     return switches
 
@@ -264,8 +265,8 @@ async def _wait_for_url(process: ElectronProcess) -> str:
                 return found[1]
             if ended:
                 raise LaunchFailed(
-                    f"Electron {process.runtime.version} ended with {process.returncode} before it was ready; "
-                    f"it said: {json.dumps(process.output_tail(1500))}{_hint(process.output_tail())}"
+                    f"Electron {process.runtime.version} ended with {process.returncode} before it was "
+                    f"ready; it said: {json.dumps(process.output_tail(1500))}{_hint(process.output_tail())}"
                 )
             await anyio.sleep(0.01)
     raise LaunchFailed(

@@ -1,7 +1,7 @@
-"""A person at an isolated display: real key presses, clicks and wheel turns through the X server's XTEST extension.
+"""A person at an isolated display: real key presses, clicks and wheel turns, through X's XTEST extension.
 
-Nothing else plays the person: input injected into a page, or into a window by its id, skips the focus routing that the
-rig is there to measure. A display that this process did not start is somebody's, and is refused.
+Nothing else plays the person: input injected into a page, or into a window by its id, skips the focus routing
+that the rig is there to measure. A display that this process did not start is somebody's, and is refused.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ class Person:
 
     Attributes:
         journal: Every event in the order in which it was sent.
-        epoch_ns: Add it to `Stroke.at_ns` for the time of day, such as a page's `performance.timeOrigin + now()`.
+        epoch_ns: Add it to `Stroke.at_ns` for the time of day, as in `performance.timeOrigin + now()`.
     """
 
     def __init__(self, display: Display) -> None:
@@ -151,7 +151,7 @@ class Person:
             return self.journal[begin:]
 
     async def key(self, combination: str, *, hold: float = 0.01) -> None:
-        """Presses and releases one key, with others held around it: `a`, `Return`, `ctrl+v`, `ctrl+shift+i`, `ctrl++`.
+        """Presses and releases a key, with others held around it: `a`, `Return`, `ctrl+shift+i`, `ctrl++`.
 
         Args:
             combination: Key names or characters, joined by `+`.
@@ -241,7 +241,7 @@ class Person:
             await self.button_up(button)
 
     async def wheel(self, x: int, y: int, clicks: int, *, sideways: bool = False) -> None:
-        """Turns the wheel over a place: positive clicks scroll down (or right), negative ones up (or left)."""
+        """Turns the wheel over a place: positive clicks scroll down (or right), negative ones back."""
         await self.move(x, y)
         forward, back = (WHEEL_RIGHT, WHEEL_LEFT) if sideways else (WHEEL_DOWN, WHEEL_UP)
         for _ in range(abs(clicks)):
@@ -332,8 +332,8 @@ def _refuse_foreign(display: object) -> None:
     if not is_own_display(display):
         name = getattr(display, "name", display)
         raise ForeignDisplay(
-            f"the display {name!r} was not started by this rig, or has been stopped: native input goes only to a display "
-            "made by isolated_display in this process, never to one that a person may be using"
+            f"the display {name!r} was not started by this rig, or has been stopped: native input goes only "
+            "to a display made by isolated_display in this process, never to one that a person may be using"
         )
 
 

@@ -1,7 +1,7 @@
-"""Ends process groups and removes what they leave. Standard library only: it is also run as a script, on its own.
+"""Ends process groups and removes what they leave. Standard library only: it is run as a script, too.
 
-As a script it is the janitor's other half. It reads JSON lines from standard input; when that pipe closes its owner is
-gone, however it went, and everything that is still watched is ended and removed.
+As a script it is the janitor's other half. It reads JSON lines from standard input; when that pipe closes,
+its owner is gone, however it went, and everything that is still watched is ended and removed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ GRACE = 2.0
 
 
 def stat_fields(pid: int) -> list[str]:
-    """The fields of `/proc/PID/stat` after the name, from `state` on; empty where there is no such process."""
+    """The fields of `/proc/PID/stat` from `state` on; empty where there is no such process."""
     try:
         text = Path(f"/proc/{pid}/stat").read_text(errors="replace")
     except OSError:
@@ -81,7 +81,7 @@ def remove_path(path: str | os.PathLike[str]) -> None:
 
 
 def remove_x_files(number: int, server: int) -> None:
-    """Removes an X server's lock and socket if the lock still names that server, and not one that came after it."""
+    """Removes an X server's lock and socket, if the lock still names that server and not a later one."""
     lock = Path(f"/tmp/.X{number}-lock")
     try:
         owner = int(lock.read_text())

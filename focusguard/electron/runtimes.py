@@ -1,8 +1,8 @@
 """Which Electron to use: the known runtimes, and the order in which one is looked for.
 
-A packaged Electron ignores an app path on its command line, keeps some switches behind fuses, and ships an app of
-its own. `install.py` turns what a registry package carries into a plain runtime; this module knows the facts about
-each and finds what is there. It starts nothing and reads no network.
+A packaged Electron ignores an app path on its command line, keeps some switches behind fuses, and ships an
+app of its own. `install.py` turns what a registry package carries into a plain runtime; this module knows the
+facts about each and finds what is there. It starts nothing and reads no network.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class Carrier:
         size: Bytes of the fetched file, for progress.
         sha256: Of the fetched file.
         licence: Under which the carrying package is published.
-        archives: Members to open, one inside the other; a name that ends in `.AppImage` is run to unpack itself.
+        archives: Members to open, one inside the other; an `.AppImage` is run to unpack itself.
         folder: Where the runtime's files are, inside the last archive.
         binary: The executable's name there; it is renamed to `electron`.
         chromium: Chromium version of the runtime.
@@ -169,9 +169,9 @@ def cache_folder() -> Path:
 def find_runtime(spec: str | os.PathLike[str] | None = None) -> Runtime:
     """Finds an Electron without installing anything.
 
-    With a path (an executable, or a folder with one): that. With a version: the npm-installed Electron of the fixture if it
-    is that version, else the cache. With nothing: what `FOCUSGUARD_ELECTRON` names, else the npm-installed Electron, else
-    the default version in the cache.
+    With a path (an executable, or a folder with one): that. With a version: the npm-installed Electron of the
+    fixture if it is that version, else the cache. With nothing: what `FOCUSGUARD_ELECTRON` names, else the
+    npm-installed Electron, else the default version in the cache.
 
     Args:
         spec: A version such as `33.2.1`, a path, or None.
@@ -191,7 +191,8 @@ def find_runtime(spec: str | os.PathLike[str] | None = None) -> Runtime:
         return cached
     if version in KNOWN:
         raise RuntimeMissing(
-            f"Electron {version} is not installed; run `focusguard electron install {version}`, or name another with --electron PATH"
+            f"Electron {version} is not installed; run `focusguard electron install {version}`, "
+            "or name another with --electron PATH"
         )
     raise RuntimeMissing(
         f"Electron {version} is not one that focusguard can install ({', '.join(KNOWN)}); "
@@ -273,7 +274,7 @@ def runtime_at(path: Path) -> Runtime:
 def inspect_executable(executable: Path) -> tuple[str, str]:
     """Reads the versions of Electron and Chromium out of a binary, without running it.
 
-    Both stand together in the user agent that is compiled in; a fused app would start itself if it were asked.
+    Both stand together in the user agent that is compiled in; a packaged app would start if it were asked.
 
     Returns:
         Electron's and Chromium's version; empty strings where the binary is none.
@@ -284,7 +285,7 @@ def inspect_executable(executable: Path) -> tuple[str, str]:
 def set_fuses(data: bytes, fuses: Mapping[int, bool]) -> bytes:
     """Sets fuses in an executable's bytes.
 
-    The wire follows the sentinel: a version byte, a length byte, then one ASCII digit per fuse (`r`: removed).
+    The wire follows the sentinel: a version byte, a length byte, one ASCII digit per fuse (`r`: removed).
 
     Raises:
         ValueError: There is no wire, or it has no such fuse.
