@@ -1,0 +1,101 @@
+"""Two results side by side: which cells changed, and which are only in one of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from probes.landing.cells import words_of
+from probes.landing.schema import LandingResult, Row
+
+
+@dataclass(frozen=True)
+class Difference:
+    """One cell that is not the same in both results."""
+
+    case: str
+    where: str
+    before: str
+    after: str
+    worse: bool
+
+
+@dataclass
+class Comparison:
+    """What changed between two results.
+
+    Attributes:
+        same: Cells with equal verdicts.
+        conditions: Differences of what was measured (version, executable, sources), one sentence each.
+    """
+
+    same: int = 0
+    changed: list[Difference] = field(default_factory=list)
+    only_before: list[str] = field(default_factory=list)
+    only_after: list[str] = field(default_factory=list)
+    conditions: list[str] = field(default_factory=list)
+
+    @property
+    def equal(self) -> bool:
+        """Whether both results say the same about the same cells."""
+        return not (self.changed or self.only_before or self.only_after)
+
+
+def compare_results(before: LandingResult, after: LandingResult) -> Comparison:
+    """Compares verdicts cell by cell; evidence such as times and nonces is left out."""
+    comparison = Comparison(conditions=_conditions(before, after))
+    old = {row.key: row for row in before.rows}
+    new = {row.key: row for row in after.rows}
+    for key, row in old.items():
+        other = new.get(key)
+        if other is None:
+            comparison.only_before.append(" ".join(key))
+        elif _verdict(row) == _verdict(other):
+            comparison.same += 1
+        else:
+            case, *where = key
+            worse = other.faulty and not row.faulty
+            comparison.changed.append(Difference(case, " ".join(where), _tell(row), _tell(other), worse))
+    comparison.only_after = [" ".join(key) for key in new if key not in old]
+    return comparison
+
+
+def render_comparison(comparison: Comparison) -> str:
+    """The comparison as plain lines."""
+    lines = [
+        *comparison.conditions,
+        f"{comparison.same} cells are the same, {len(comparison.changed)} changed",
+    ]
+    for item in comparison.changed:
+        lines.append(
+            f"{'WORSE ' if item.worse else ''}{item.case} [{item.where}]: {item.before} -> {item.after}"
+        )
+    lines += [f"only in the first: {key}" for key in comparison.only_before]
+    lines += [f"only in the second: {key}" for key in comparison.only_after]
+    return "\n".join(lines)
+
+
+def _verdict(row: Row) -> tuple[object, ...]:
+    return (tuple(row.landing), row.leaked, row.stolen, row.focus_kept, row.evidence.focus.story, row.status)
+
+
+def _tell(row: Row) -> str:
+    return words_of(row)
+
+
+def _conditions(before: LandingResult, after: LandingResult) -> list[str]:
+    lines = []
+    for name in ("electron", "chromium", "sha256"):
+        one, other = getattr(before.runtime, name), getattr(after.runtime, name)
+        if one != other:
+            lines.append(f"{name}: {one} -> {other}")
+    if not (before.complete and after.complete):
+        which = [name for name, result in (("first", before), ("second", after)) if not result.complete]
+        lines.append(f"incomplete: {' and '.join(which)}")
+    changed = sorted(
+        name
+        for name in {*before.sources, *after.sources}
+        if before.sources.get(name) != after.sources.get(name)
+    )
+    if changed:
+        lines.append(f"sources changed: {', '.join(changed)}")
+    return lines

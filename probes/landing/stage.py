@@ -1,0 +1,101 @@
+"""The app that trials run on: one embedding, one window state, one route; started anew only when it has to be."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+
+import anyio
+
+from focusguard.electron.display import Display
+from focusguard.electron.janitor import Janitor
+from focusguard.electron.person import Person
+from focusguard.electron.runtimes import Runtime
+from probes.fixture import FIXTURE, Fixture, open_fixture_control, run_fixture
+from probes.landing.schema import Embedding, Route, Window
+from probes.landing.watch import FrontWatch, watch_front
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One column of the matrix."""
+
+    embedding: Embedding
+    window: Window
+    route: Route
+
+    def __str__(self) -> str:
+        return f"{self.embedding} {self.window} {self.route}"
+
+
+@dataclass
+class Stage:
+    """A running app with its guest, and the ways to reach it.
+
+    Attributes:
+        endpoint: The browser's WebSocket, of Electron itself or of the guard.
+        person: Real input; None in a hidden window.
+        trials: How many trials it has seen.
+    """
+
+    lane: Lane
+    runtime: Runtime
+    fixture: Fixture
+    endpoint: str
+    display: Display
+    front: FrontWatch
+    person: Person | None
+    trials: int = 0
+
+    @property
+    def headful(self) -> bool:
+        """Whether real keys reach the host."""
+        return self.lane.window == "headful"
+
+
+class UnsupportedEmbeddingError(Exception):
+    """This version of Electron has no such embedding."""
+
+
+@asynccontextmanager
+async def open_stage(
+    runtime: Runtime, lane: Lane, display: Display, janitor: Janitor
+) -> AsyncIterator[Stage]:
+    """Starts the app for a lane.
+
+    Raises:
+        UnsupportedEmbeddingError: If this version lacks the embedding.
+    """
+    async with AsyncExitStack() as stack:
+        if lane.route == "raw":
+            fixture, endpoint = await stack.enter_async_context(_raw(runtime, display, janitor))
+        else:
+            fixture, endpoint = await stack.enter_async_context(_guarded(runtime, display, janitor))
+        if lane.embedding not in fixture.hello.embeddings:
+            raise UnsupportedEmbeddingError(f"Electron {fixture.hello.electron} has no {lane.embedding}")
+        await fixture.open(lane.embedding, window=lane.window)
+        front = await stack.enter_async_context(watch_front(display))
+        person = Person(display) if lane.window == "headful" else None
+        yield Stage(lane, runtime, fixture, endpoint, display, front, person)
+
+
+@asynccontextmanager
+async def _raw(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[tuple[Fixture, str]]:
+    async with run_fixture(runtime, display=display, debugging="port", janitor=janitor) as fixture:
+        assert fixture.process is not None and fixture.process.debugging_url is not None
+        yield fixture, fixture.process.debugging_url
+
+
+@asynccontextmanager
+async def _guarded(
+    runtime: Runtime, display: Display, janitor: Janitor
+) -> AsyncIterator[tuple[Fixture, str]]:
+    import focusguard  # late: what is measured is not needed to measure without it
+
+    async with open_fixture_control(janitor=janitor) as control:
+        async with focusguard.launch(runtime, app=FIXTURE, env=control.env, display=display) as guard:
+            with anyio.fail_after(60):
+                fixture = await control.connected()
+            fixture.process = guard.process
+            yield fixture, guard.ws_endpoint

@@ -1,0 +1,360 @@
+"""One trial: reset, preparation, action, quiet, the person's keys, and a look at what the fixture logged."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Any, get_args
+
+import anyio
+
+from probes import observed
+from probes.fixture import Fixture, FixtureError
+from probes.landing.actions import NoSuchThingError, Performer, Point
+from probes.landing.cases import Case, repeated
+from probes.landing.cdp_client import (
+    CdpClosedError,
+    CdpError,
+    GuestSessions,
+    attach_guest,
+    find_guest,
+    open_client,
+)
+from probes.landing.observe import PERSON_KEYS, AgentInput, PersonInput, Snapshot, Verdict, judge
+from probes.landing.schema import Evidence, Row
+from probes.landing.snapshots import active_name, snapshot_of
+from probes.landing.stage import Stage
+from probes.landing.steps import FIELD, Cdp, Session
+
+TRIAL_SECONDS = 25.0
+TYPING_RATE = 33.0  # keys per second after the action
+DURING_RATE = 20.0  # and while it goes on
+REPEATS = 3
+MAX_SIGHTINGS = 24
+DRAFT = "draft "
+
+AUTOFOCUS_PAGE = "data:text/html,<title>autofocus</title><input id=text data-field=text autofocus>"
+QUIET = {"raw": 0.05, "guarded": 0.08}  # the guard looks again 50 ms after it has given the focus back
+
+
+class InvalidTrialError(Exception):
+    """The preparation failed; the agent did nothing."""
+
+
+class NeedsFreshAppError(Exception):
+    """The app is in no state for another trial."""
+
+
+@dataclass
+class Prepared:
+    """A trial that is ready for the agent's first command."""
+
+    performer: Performer
+    before: Snapshot
+    state: observed.State
+    mark: int
+
+
+async def run_trial(stage: Stage, case: Case) -> Row:
+    """Runs one cell.
+
+    Returns:
+        Its row; an invalid one if the preparation failed.
+
+    Raises:
+        NeedsFreshAppError: If the app answers no more; there is no row.
+    """
+    begin = time.monotonic()
+    nonce = secrets.token_hex(8)
+    row = Row(
+        case=case.name,
+        embedding=stage.lane.embedding,
+        window=stage.lane.window,
+        route=stage.lane.route,
+        guest_focus=case.guest_focus,
+        landing=[],
+        leaked=0,
+        stolen=0,
+        focus_kept=None,
+        reply="",
+        status="observed",
+        evidence=Evidence(nonce=nonce, instance=stage.fixture.hello.instance, what=case.what),
+    )
+    row.evidence.pid = stage.fixture.hello.pid
+    stage.trials += 1
+    try:
+        with anyio.fail_after(TRIAL_SECONDS):
+            await _run(stage, case, nonce, row)
+    except NoSuchThingError as error:
+        row.status, row.evidence.reason = "unsupported", str(error)
+    except InvalidTrialError as error:
+        row.status, row.evidence.reason = "invalid", str(error)
+    except TimeoutError:
+        row.status, row.evidence.reason = "invalid", f"not done within {TRIAL_SECONDS:g} s"
+    row.evidence.ms = round((time.monotonic() - begin) * 1000)
+    return row
+
+
+async def _run(stage: Stage, case: Case, nonce: str, row: Row) -> None:
+    async with _prepared(stage, case, nonce) as ready:
+        performer, person = ready.performer, PersonInput()
+        start_ms = time.time() * 1000
+        try:
+            if case.during and stage.person is not None:
+                person = PersonInput(during=PERSON_KEYS)
+                await _act_while_typing(stage, performer, repeated(case, REPEATS))
+            else:
+                for step in case.steps:
+                    await performer.perform(step)
+        finally:
+            row.reply, row.evidence.commands = performer.reply, performer.commands
+        await _become_quiet(stage, case)
+        if stage.person is not None:
+            person = PersonInput(person.during, PERSON_KEYS)
+            await stage.person.type(PERSON_KEYS, rate=TYPING_RATE)
+            await _settle(stage)
+        after = await _look(stage.fixture)
+        verdict = judge(
+            snapshot_of(ready.state, case.host_field, since_ms=start_ms),
+            snapshot_of(after, case.host_field, since_ms=start_ms),
+            AgentInput(case.kind, case.tokens),
+            person if stage.person is not None else None,
+            raised=stage.front.changes(ready.mark),
+            field_name=case.host_field,
+        )
+        _fill(row, verdict, after, case)
+        if stage.person is None and not after.gone:
+            row.evidence.next_key = await _next_key(stage, after.seq)
+        tried = {step.method for step in case.steps if isinstance(step, Cdp)}
+        if tried and tried <= set(performer.unknown):
+            row.status = "unsupported"
+            row.evidence.reason = f"no such method: {', '.join(sorted(tried))}"
+
+
+@asynccontextmanager
+async def _prepared(stage: Stage, case: Case, nonce: str) -> AsyncIterator[Prepared]:
+    fixture = stage.fixture
+    try:
+        await fixture.reset(nonce)
+        text = DRAFT if case.host_field == "form" else None
+        await fixture.focus_host(case.host_field, text=text, caret=len(text) if text else None)
+        frame = case.guest_focus
+        await fixture.focus_guest(FIELD, frame=frame)
+        points = await _points(fixture)
+    except FixtureError as error:
+        raise InvalidTrialError(f"preparation: {error}") from error
+    async with _sessions(stage, case) as sessions:
+        performer = Performer(sessions, _app(fixture), points, _values(stage, sessions))
+        for step in case.setup:
+            await performer.perform(step)
+        failed = [command for command in performer.commands if command.reply != "ok"]
+        if failed:
+            raise InvalidTrialError(f"preparation: {failed[0].method} gave {failed[0].reply}")
+        performer.commands.clear()
+        try:
+            await fixture.settle(quiet=0.03, timeout=2.0)
+            state = await fixture.state()
+        except FixtureError as error:
+            raise InvalidTrialError(f"preparation: {error}") from error
+        _check(stage, case, state, nonce)
+        yield Prepared(performer, snapshot_of(state, case.host_field), state, stage.front.mark())
+
+
+def _check(stage: Stage, case: Case, state: observed.State, nonce: str) -> None:
+    """Refuses to go on where the person is not in their field, or the trial is not the fixture's."""
+    if state.nonce != nonce or state.instance != stage.fixture.hello.instance:
+        raise InvalidTrialError(f"preparation: the fixture is in trial {state.nonce}, not {nonce}")
+    host = state.host
+    if active_name(host) != case.host_field:
+        raise InvalidTrialError(
+            f"preparation: the host's focus is on {'/'.join(host.active)}, not {case.host_field}"
+        )
+    if stage.headful:
+        if not host.has_focus:
+            raise InvalidTrialError("preparation: the host's document does not have the window's focus")
+        active, windows = stage.display.active_window(), stage.display.windows()
+        title = next((window.title for window in windows if window.id == active), "none")
+        if title != host.title:
+            raise InvalidTrialError(f"preparation: the active window is {title!r}, not {host.title!r}")
+
+
+@asynccontextmanager
+async def _sessions(stage: Stage, case: Case) -> AsyncIterator[GuestSessions | None]:
+    if not case.sessions:
+        yield None
+        return
+    opened = stage.fixture.opened
+    assert opened is not None
+    url = opened.guests[0].url
+    try:
+        client_context = open_client(stage.endpoint)
+        client = await client_context.__aenter__()
+    except CdpClosedError as error:
+        raise InvalidTrialError(f"preparation: {error}") from error
+    try:
+        try:
+            target = await find_guest(client, url)
+            frames = bool(case.sessions & {"frame", "nested"})
+            sessions = await attach_guest(client, target, url, frames=frames)
+        except (CdpError, CdpClosedError) as error:
+            raise InvalidTrialError(f"preparation: {error}") from error
+        yield sessions
+    finally:
+        await client_context.__aexit__(None, None, None)
+
+
+def _values(stage: Stage, sessions: GuestSessions | None) -> dict[str, Any]:
+    opened = stage.fixture.opened
+    assert opened is not None
+    origin = opened.origins.guests[0].main
+    return {
+        "@guest": sessions.target_id if sessions is not None else None,
+        "@guest-url": f"{opened.guests[0].url}&again=1",
+        "@other-url": f"{origin}/guest/frame.html?frame=main",
+        "@autofocus-url": AUTOFOCUS_PAGE,
+        "@window": 1,
+    }
+
+
+async def _points(fixture: Fixture) -> dict[Session, dict[str, Point]]:
+    """Middles of the guest's elements: frames' elements as `frame.element`, seen from each session."""
+    rects = await fixture.rects()
+    points: dict[Session, dict[str, Point]] = {name: {} for name in get_args(Session)}
+    own: dict[str, Session] = {"cross-site": "frame", "nested": "nested"}
+    for frame, part in rects.frames.items():
+        for name in part.elements:
+            label = name if frame == "main" else f"{frame}.{name}"
+            points["root"][label] = rects.element(name, frame).centre
+            if frame in own:
+                points[own[frame]][label] = rects.in_frame(name, frame).centre
+    return points
+
+
+def _app(fixture: Fixture) -> Any:
+    """Performs what a case does in the app's main process."""
+
+    async def perform(op: str, params: Mapping[str, Any]) -> str:
+        assert fixture.opened is not None
+        given = dict(params)
+        if op in ("send_input_event", "web_contents_insert_text"):
+            given["webContentsId"] = fixture.opened.guests[0].web_contents_id
+        try:
+            await fixture.request(op, **given)
+        except FixtureError as error:
+            return f"error: {error}"
+        return "ok"
+
+    return perform
+
+
+async def _act_while_typing(stage: Stage, performer: Performer, case: Case) -> None:
+    assert stage.person is not None
+    person, begin = stage.person, len(stage.person.journal)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(lambda: person.type(PERSON_KEYS, rate=DURING_RATE))
+        while len(person.journal) < begin + 4:  # two keys are down and up again
+            await anyio.sleep(0.005)
+        for step in case.steps:
+            await performer.perform(step)
+
+
+async def _become_quiet(stage: Stage, case: Case) -> None:
+    if case.loads:
+        await _wait_loaded(stage.fixture)
+    await _settle(stage)
+    if case.destructive:
+        with anyio.move_on_after(2.0):
+            while not (await stage.fixture.crash_state()).gone:
+                await anyio.sleep(0.05)
+
+
+async def _settle(stage: Stage) -> None:
+    try:
+        await stage.fixture.settle(quiet=QUIET[stage.lane.route], timeout=2.0)
+    except FixtureError as error:
+        if not str(error).startswith("not-quiet"):
+            raise NeedsFreshAppError(str(error)) from error
+
+
+async def _wait_loaded(fixture: Fixture) -> None:
+    """Waits until the guest's documents are the same and ready twice in a row."""
+    last: list[str] = []
+    with anyio.move_on_after(3.0):
+        while True:
+            await anyio.sleep(0.08)
+            documents = [item for item in (await fixture.state(logs=False)).documents if item.role == "guest"]
+            ids = [item.id for item in documents if item.ready and item.status == "alive"]
+            if ids and len(ids) == len(documents) and ids == last:
+                return
+            last = ids
+
+
+async def _look(fixture: Fixture) -> observed.State:
+    try:
+        return await fixture.state()
+    except FixtureError as error:
+        raise NeedsFreshAppError(str(error)) from error
+
+
+async def _next_key(stage: Stage, since: int) -> str:
+    """Where a key that is given to the window's focused widget goes: Chromium's own routing, without an X server."""
+    code = """
+        const debug = stage.host.webContents.debugger;
+        debug.attach('1.3');
+        try {
+          const key = { key: '0', code: 'Digit0', windowsVirtualKeyCode: 48 };
+          await debug.sendCommand('Input.dispatchKeyEvent', { type: 'keyDown', text: '0', ...key });
+          await debug.sendCommand('Input.dispatchKeyEvent', { type: 'keyUp', ...key });
+        } finally { debug.detach(); }
+        return null;
+    """
+    try:
+        with anyio.fail_after(2.0):
+            await stage.fixture.execute("main-process", code)
+            await stage.fixture.settle(quiet=0.02, timeout=1.0)
+            state = await stage.fixture.state(since=since)
+    except (FixtureError, TimeoutError) as error:
+        return f"unknown: {str(error) or 'no answer'}"
+    for document in state.documents:
+        for record in document.records("keydown"):
+            if record.key == "0":
+                return f"{document.name} {record.target}"
+    return "nowhere"
+
+
+def _fill(row: Row, verdict: Verdict, after: observed.State, case: Case) -> None:
+    evidence = row.evidence
+    row.landing, row.leaked, row.stolen = list(verdict.landing), verdict.leaked, verdict.stolen
+    row.focus_kept = verdict.focus_kept
+    evidence.sightings = list(verdict.sightings[:MAX_SIGHTINGS])
+    evidence.sightings_left_out = max(0, len(verdict.sightings) - MAX_SIGHTINGS)
+    evidence.leaked_inputs, evidence.focus, evidence.typed = (
+        list(verdict.leaked_inputs),
+        verdict.focus,
+        verdict.typed,
+    )
+    host = after.host
+    evidence.host_value = str(host.values.get(case.host_field, ""))
+    if host.page is not None:
+        evidence.counters |= {f"host {name}": count for name, count in host.page.counters.items() if count}
+        evidence.focus.page_events = [
+            f"{event.type} {event.target}" for event in host.page.seen if event.type in ("focus", "blur")
+        ]
+    for document in after.documents:
+        if document.role != "guest":
+            continue
+        values = {
+            name: value for name, value in document.values.items() if value not in ("", False, "red", "0", 0)
+        }
+        if values:
+            evidence.guest_values[document.name] = json.dumps(values, ensure_ascii=False)
+        if document.page is not None:
+            evidence.counters |= {
+                f"{document.name} {name}": n for name, n in document.page.counters.items() if n
+            }
+    evidence.counters |= {name: count for name, count in after.accelerators.items() if count}
+    evidence.gone = list(snapshot_of(after, case.host_field).gone)
