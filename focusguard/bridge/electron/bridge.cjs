@@ -1,0 +1,209 @@
+'use strict';
+/**
+ * focusguard's companion in Electron's main process. Loaded by `NODE_OPTIONS=--require`, by the app's own
+ * `require(process.env.FOCUSGUARD_BRIDGE)`, or by both: there is one instance either way.
+ *
+ * It does nothing without a guard: no token in the environment, no connection, no change to the app.
+ */
+
+const KEY = Symbol.for('focusguard.bridge');
+const store = /** @type {any} */ (process);
+
+if (!store[KEY]) {
+  const api = {
+    /** @type {((url: string) => any) | null} opens a page for an agent; returns its WebContents */
+    onOpenGuest: null,
+    /** @type {((wc: any) => any) | null} closes a page that an agent asked to close */
+    onCloseGuest: null,
+    /** @type {((wc: any) => any) | null} brings a discarded page back to life, without focus */
+    onWakeGuest: null,
+    /** @type {((wc: any) => boolean | undefined) | null} the app's word on what agents may drive */
+    isGuest: null,
+    /** @type {(wc: any) => boolean} */
+    isAgentInput: () => false,
+    version: 1,
+  };
+  Object.defineProperty(store, KEY, { value: api });
+  try {
+    start(api);
+  } catch (error) {
+    // The app must run as if this file had not been loaded.
+  }
+}
+module.exports = store[KEY];
+
+/** @param {any} api */
+function start(api) {
+  const socket = process.env.FOCUSGUARD_SOCKET;
+  const token = process.env.FOCUSGUARD_TOKEN;
+  delete process.env.FOCUSGUARD_SOCKET;
+  delete process.env.FOCUSGUARD_TOKEN;
+  // Children of the app must not load this file again.
+  const options = process.env.NODE_OPTIONS;
+  if (options && options.indexOf(__filename) >= 0) {
+    const escaped = __filename.replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
+    const rest = options.replace(new RegExp(`\\s*(--require|-r)[ =]"?${escaped}"?`, 'g'), '').trim();
+    if (rest) process.env.NODE_OPTIONS = rest;
+    else delete process.env.NODE_OPTIONS;
+  }
+  if (!socket || !token || !process.versions.electron || process.env.ELECTRON_RUN_AS_NODE) return;
+  whenElectron((electron) => run(api, electron, socket, token));
+}
+
+/** @param {(electron: any) => void} then Electron's module is not there yet while `--require` files load */
+function whenElectron(then) {
+  let tries = 0;
+  const attempt = () => {
+    let electron = null;
+    try {
+      electron = require('electron');
+    } catch (error) {
+      electron = null;
+    }
+    if (electron && electron.app && electron.webContents) {
+      try {
+        then(electron);
+      } catch (error) {
+        // See above: never the app's problem.
+      }
+      return;
+    }
+    tries += 1;
+    if (tries < 2000) setImmediate(attempt);
+  };
+  attempt();
+}
+
+/** @param {any} api @param {any} electron @param {string} path @param {string} token */
+function run(api, electron, path, token) {
+  const { app, webContents } = electron;
+  const { createLink } = require('./link.cjs');
+  const { createMarks } = require('./marks.cjs');
+  const { createPanes, failure, within } = require('./panes.cjs');
+  const { createTargets } = require('./targets.cjs');
+  const { createBorrows } = require('./borrow.cjs');
+
+  const targets = createTargets(electron, api);
+  /** @type {ReturnType<typeof createMarks>} */
+  let marks;
+  const event = (/** @type {string} */ name, /** @type {object} */ params) => link.event(name, params);
+  const panes = createPanes((host, message) => borrows.onPaneMessage(host, message));
+  const borrows = createBorrows({ targets, panes, marks: () => marks, event });
+  marks = createMarks({ onRealKey: borrows.onRealKey });
+  api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
+
+  /** @param {any} params */
+  const page = (params) => {
+    const wc = targets.get(Number(params.webContentsId));
+    if (!wc) throw failure('no-such-target', 'there is no such page');
+    return wc;
+  };
+  /** @param {any} params */
+  const hostOf = (params) => {
+    const wc = page(params);
+    return targets.place(wc).host || wc;
+  };
+
+  /** @type {{ [method: string]: (params: any) => any }} */
+  const methods = {
+    ping: () => ({}),
+    'target.describe': (params) => targets.describe(String(params.targetId)),
+    'keys.send': (params) => ({ sent: marks.send(page(params), params.events || []) }),
+    'text.insert': (params) => {
+      const wc = page(params);
+      marks.mark(wc);
+      return within(Promise.resolve(wc.insertText(String(params.text))), 2000, 'guest').then(() => ({}));
+    },
+    'borrow.begin': borrows.begin,
+    'borrow.end': borrows.end,
+    'host.repair': (params) => panes.call(hostOf(params), 'nudge()', 300),
+    'host.composition': (params) => panes.call(hostOf(params), 'composition()', 150),
+    'guest.open': async (params) => {
+      if (typeof api.onOpenGuest !== 'function') throw failure('unsupported', 'the app has no onOpenGuest');
+      const opened = await within(Promise.resolve(api.onOpenGuest(String(params.url))), 10000, 'app');
+      return opened && opened.id && opened.getURL ? targets.describeContents(opened) : { found: false };
+    },
+    'guest.close': async (params) => {
+      const wc = page(params);
+      if (typeof api.onCloseGuest !== 'function') throw failure('unsupported', 'the app has no onCloseGuest');
+      await within(Promise.resolve(api.onCloseGuest(wc)), 10000, 'app');
+      return {};
+    },
+    'guest.wake': async (params) => {
+      const wc = page(params);
+      if (typeof api.onWakeGuest !== 'function') throw failure('unsupported', 'the app has no onWakeGuest');
+      await within(Promise.resolve(api.onWakeGuest(wc)), 10000, 'app');
+      return {};
+    },
+  };
+
+  /** @param {any} wc from the first moment on, so that keys typed before the first borrow are known */
+  function adopt(wc) {
+    if (!link.ready() || wc.isDestroyed()) return;
+    marks.watch(wc);
+    const { kind, host } = targets.place(wc);
+    if (kind === 'webview' && host) {
+      marks.watch(host);
+      panes.ensure(host);
+    }
+  }
+
+  /** @param {any} wc */
+  function follow(wc) {
+    if (followed.has(wc.id)) return;
+    const id = wc.id;
+    followed.add(id);
+    adopt(wc);
+    wc.once('destroyed', () => {
+      followed.delete(id);
+      event('target.gone', { webContentsId: id });
+    });
+    const changed = () => event('target.changed', { webContentsId: id });
+    wc.on('dom-ready', () => {
+      adopt(wc);
+      changed();
+      if (link.ready() && panes.hosts().indexOf(id) >= 0) panes.ensure(wc);
+    });
+    wc.on('did-navigate', changed);
+    wc.on('did-attach-webview', (/** @type {any} */ _event, /** @type {any} */ guest) => guest && adopt(guest));
+  }
+  /** @type {Set<number>} */
+  const followed = new Set();
+
+  const link = createLink({
+    path,
+    token,
+    hello: () => ({
+      pid: process.pid,
+      electron: process.versions.electron,
+      chromium: process.versions.chrome,
+      node: process.versions.node,
+      capabilities: Object.keys(methods),
+    }),
+    onRequest: (method, params) => {
+      const handler = methods[method];
+      if (!handler || !Object.prototype.hasOwnProperty.call(methods, method)) {
+        throw failure('unknown-method', `${method} is not part of this protocol`);
+      }
+      return handler(params);
+    },
+    onReady: () => {
+      marks.start();
+      for (const wc of webContents.getAllWebContents()) {
+        follow(wc);
+        adopt(wc);
+      }
+    },
+    onLost: () => {
+      borrows.abandon();
+      marks.stop();
+      panes.stop();
+      for (const id of panes.hosts()) {
+        const host = targets.get(id);
+        if (host) panes.remove(host);
+      }
+    },
+  });
+  app.on('web-contents-created', (/** @type {any} */ _event, /** @type {any} */ wc) => follow(wc));
+  app.on('will-quit', () => link.close());
+}

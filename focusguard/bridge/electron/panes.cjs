@@ -1,0 +1,162 @@
+'use strict';
+/** Calls into the pane of a host page: puts it there, asks it with a bound, and hears what it has to tell. */
+
+const fs = require('fs');
+const path = require('path');
+
+const WORLD = 73117;
+const NAME = 'globalThis.__focusguardPane';
+const ABSENT = '__absent__';
+
+/** @param {string} code @param {string} message */
+function failure(code, message) {
+  return Object.assign(new Error(message), { code });
+}
+
+/**
+ * @template T
+ * @param {Promise<T>} promise @param {number} ms @param {string} what
+ * @returns {Promise<T>}
+ */
+function within(promise, ms, what) {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(failure('pane-unavailable', `${what}: no answer within ${ms} ms`)), ms);
+    promise.then(
+      (value) => {
+        clearTimeout(timer);
+        resolve(value);
+      },
+      (error) => {
+        clearTimeout(timer);
+        reject(error && error.code ? error : failure('pane-unavailable', `${what}: ${error && error.message}`));
+      },
+    );
+  });
+}
+
+/** @param {(host: any, message: any) => void} onMessage what a pane tells without being asked */
+function createPanes(onMessage) {
+  /** @type {string | null} */
+  let source = null;
+  /** @type {Map<number, { listening: number, injecting: Promise<any> | null }>} */
+  const hosts = new Map();
+  let serial = 0;
+
+  /** @param {any} host @param {string} code */
+  function run(host, code) {
+    if (host.isDestroyed() || (host.isCrashed && host.isCrashed())) {
+      return Promise.reject(failure('pane-unavailable', 'the host page is gone'));
+    }
+    try {
+      return Promise.resolve(host.executeJavaScriptInIsolatedWorld(WORLD, [{ code }]));
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  }
+
+  /** @param {any} host */
+  function entry(host) {
+    let state = hosts.get(host.id);
+    if (!state) {
+      state = { listening: 0, injecting: null };
+      hosts.set(host.id, state);
+      const id = host.id;
+      host.once('destroyed', () => hosts.delete(id));
+    }
+    return state;
+  }
+
+  /** @param {any} host */
+  function inject(host) {
+    const state = entry(host);
+    if (!state.injecting) {
+      if (source === null) source = fs.readFileSync(path.join(__dirname, 'pane.js'), 'utf8');
+      const done = () => {
+        state.injecting = null;
+      };
+      state.injecting = run(host, source + '\n;0').then((value) => {
+        done();
+        listen(host);
+        return value;
+      }, (error) => {
+        done();
+        throw error;
+      });
+    }
+    return state.injecting;
+  }
+
+  /** @param {any} host keeps one question open that the pane answers when it has something to tell */
+  function listen(host) {
+    const state = entry(host);
+    const mine = (serial += 1);
+    state.listening = mine;
+    const again = () => {
+      if (state.listening !== mine) return;
+      run(host, `${NAME} ? ${NAME}.next() : '${ABSENT}'`).then(
+        (batch) => {
+          if (state.listening !== mine || !Array.isArray(batch)) return;
+          for (const message of batch) onMessage(host, message);
+          again();
+        },
+        () => {},
+      );
+    };
+    again();
+  }
+
+  /** @param {any} host @param {string} call @returns {Promise<any>} */
+  function ask(host, call) {
+    const code = `${NAME} ? ${NAME}.${call} : '${ABSENT}'`;
+    return run(host, code).then((value) => {
+      if (value !== ABSENT) return value;
+      return inject(host).then(() => run(host, code)).then((second) => {
+        if (second === ABSENT) throw failure('pane-unavailable', 'the pane could not be placed in the host page');
+        return second;
+      });
+    });
+  }
+
+  return {
+    /** @param {any} host @param {string} call @param {number} ms */
+    call: (host, call, ms) => within(ask(host, call), ms, 'host page'),
+    /** @param {any} host */
+    ensure: (host) => within(ask(host, 'composition()'), 5000, 'host page').catch(() => undefined),
+    /**
+     * Lets the pane learn which element holds which guest: only the page's own world knows the number.
+     * @param {any} host @param {number} ms
+     */
+    learn: (host, ms) => {
+      const type = 'focusguard-' + Math.random().toString(36).slice(2);
+      const tellAll = `(() => {
+        const seen = new Set(document.querySelectorAll('webview'));
+        let at = document.activeElement;
+        while (at && at.shadowRoot && at.shadowRoot.activeElement) at = at.shadowRoot.activeElement;
+        if (at && at.localName === 'webview') seen.add(at);
+        for (const one of seen) {
+          try {
+            const detail = one.getWebContentsId();
+            one.dispatchEvent(new CustomEvent('${type}', { detail, bubbles: true, composed: true }));
+          } catch (error) {}
+        }
+        return 0;
+      })()`;
+      return within(ask(host, `learnGuests('${type}')`).then(() => host.executeJavaScript(tellAll)), ms, 'host page');
+    },
+    stop: () => {
+      for (const id of Array.from(hosts.keys())) {
+        const state = hosts.get(id);
+        if (state) state.listening = 0;
+      }
+    },
+    /** @param {any} host */
+    remove: (host) => {
+      const state = hosts.get(host.id);
+      if (state) state.listening = 0;
+      return run(host, `${NAME} ? ${NAME}.stop() : 0`).catch(() => undefined);
+    },
+    hosts: () => Array.from(hosts.keys()),
+  };
+}
+
+module.exports = { createPanes, failure, within };
