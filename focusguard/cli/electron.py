@@ -59,7 +59,9 @@ def list_runtimes(as_json: bool) -> None:
             }
         )
         return
-    rows = [(item.version, item.chromium or "?", item.source, str(item.executable)) for item in installed]
+    rows: list[tuple[str, str, str, str]] = [
+        (item.version, item.chromium or "?", item.source, str(item.executable)) for item in installed
+    ]
     for version in missing:
         carrier = KNOWN[version]
         size = f"{carrier.registry}, {carrier.size / 1e6:.0f} MB"

@@ -1,0 +1,44 @@
+# Every command that a person or a CI runs. `make help` lists them.
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := help
+.PHONY: help setup tools probe test lint format specs bench clean
+
+VENV := .venv
+PYTHON := $(VENV)/bin/python
+# Extra arguments, as in: make probe ARGS="--quick", make specs ARGS="-k launching"
+ARGS ?=
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## Install what running needs: system packages, .venv with the focusguard command, Electron
+	@scripts/prepare run
+
+tools: ## Install what the checks need, on top of setup
+	@scripts/prepare test
+
+probe: setup ## Measure where agent input lands; writes results/landing
+	$(VENV)/bin/focusguard probe --out results/landing $(ARGS)
+
+test: lint specs ## Check the code, then run every spec
+
+lint: tools ## Check style and types of the Python, and the JavaScript
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	@git ls-files -z --cached --others --exclude-standard '*.js' '*.cjs' | xargs -0 -r -n 1 node --check
+	node_modules/.bin/eslint --max-warnings 0 .
+
+format: tools ## Bring the Python into shape
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+
+specs: tools ## Run the specs
+	$(PYTHON) -m pytest -m "not bench" $(ARGS)
+
+bench: tools ## Compare timings with and without the guard, within one run
+	$(PYTHON) -m pytest -m bench -s $(ARGS)
+
+clean: ## Remove what these commands made here (the Electron cache stays)
+	rm -rf $(VENV) node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist results
