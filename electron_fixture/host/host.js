@@ -68,11 +68,13 @@
   const restoring = { mode: 'none', last: null };
   const deepActive = () => {
     let active = document.activeElement;
-    while (active && active.shadowRoot && active.shadowRoot.activeElement) active = active.shadowRoot.activeElement;
+    // A webview counts as a whole: it keeps a frame of its own in its shadow root.
+    while (active && !isGuest(active) && active.shadowRoot && active.shadowRoot.activeElement) active = active.shadowRoot.activeElement;
     return active;
   };
   const isGuest = (element) => Boolean(element && element.tagName === 'WEBVIEW');
-  document.addEventListener('focusin', (event) => {
+  // Not focusin: a page that has just lost the window's focus sees only focus.
+  document.addEventListener('focus', (event) => {
     const target = event.composedPath()[0];
     if (!isGuest(target)) {
       restoring.last = target;
