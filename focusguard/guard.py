@@ -1,0 +1,228 @@
+"""Starting the guard: around an app that it launches, or an app that already runs."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import Any, Literal
+
+import anyio
+
+from focusguard.bridge import BRIDGE_SCRIPT
+from focusguard.bridge.link import open_bridge_link
+from focusguard.cdp.limits import DEFAULT_LIMITS, Limits
+from focusguard.cdp.targets import shown_page
+from focusguard.cli import version
+from focusguard.electron.display import Display
+from focusguard.electron.janitor import Janitor
+from focusguard.electron.launching import ElectronProcess, launch_electron
+from focusguard.electron.runtimes import Runtime, runtime_at
+from focusguard.policy.borrow import Pace
+from focusguard.policy.guard import Guard as Policy
+from focusguard.policy.guard import Options
+from focusguard.proxy.hub import Hub
+from focusguard.proxy.upstream import PipeUpstream, Upstream, UpstreamFailed, WebSocketUpstream
+
+#: Seconds for the app's CDP endpoint to answer, and for its bridge to say hello.
+START_SECONDS = 30.0
+
+BridgeMode = Literal["preload", "app", "none"]
+
+
+class RunningGuard:
+    """A guard that accepts clients. Made by `launch` and `attach`.
+
+    Attributes:
+        process: the app, where the guard launched it.
+    """
+
+    def __init__(self, hub: Hub, process: ElectronProcess | None = None) -> None:
+        self._hub = hub
+        self.process = process
+
+    @property
+    def endpoint(self) -> str:
+        """HTTP endpoint with the token in its path; Playwright's `connect_over_cdp` takes it as it is."""
+        return f"http://{self._hub.server.access.base}"
+
+    @property
+    def ws_endpoint(self) -> str:
+        """WebSocket endpoint of the whole guard; Puppeteer's `browserWSEndpoint`."""
+        return self._hub.browser_url
+
+    @property
+    def bridge(self) -> dict[str, Any] | None:
+        """What the bridge said of itself; None in the weaker mode without one."""
+        return self._hub.guard.domain.bridge
+
+    def guests(self) -> list[dict[str, Any]]:
+        """The guests that clients see now, as CDP target infos."""
+        return [shown_page(guest, attached=False) for guest in self._hub.guard.tree.ready()]
+
+    async def wait_for_guests(self, count: int = 1, *, seconds: float = 20.0) -> list[dict[str, Any]]:
+        """Wait until at least so many guests are there.
+
+        Raises:
+            TimeoutError: they did not come in time.
+        """
+        with anyio.fail_after(seconds):
+            while len(self.guests()) < count:
+                await anyio.sleep(0.01)
+        return self.guests()
+
+    def metrics(self) -> dict[str, Any]:
+        """Counts and borrow times, as `FocusGuard.getMetrics` gives them."""
+        return self._hub.guard.domain.metrics()
+
+    @property
+    def lost(self) -> str | None:
+        """Why the app is gone, None while it is there."""
+        return self._hub.lost
+
+    async def wait_until_lost(self) -> str:
+        """Wait until the app is gone; gives the reason."""
+        while self._hub.lost is None:
+            await anyio.sleep(0.05)
+        return self._hub.lost
+
+
+@asynccontextmanager
+async def launch(
+    runtime: Runtime | Path | str,
+    app: Path | str | None = None,
+    *,
+    args: Sequence[str] = (),
+    env: Mapping[str, str] | None = None,
+    display: Display | None = None,
+    bridge: BridgeMode = "preload",
+    pace: Pace = "between-keys",
+    port: int = 0,
+    token: str | None = "",
+    limits: Limits = DEFAULT_LIMITS,
+    janitor: Janitor | None = None,
+) -> AsyncIterator[RunningGuard]:
+    """Start an Electron app with the guard around it.
+
+    Args:
+        runtime: the Electron executable, or a runtime of `focusguard electron`.
+        app: the app's folder or main file; None for a packaged app.
+        args: the app's arguments.
+        env: variables over those of this process.
+        display: an isolated display of the rig; the person's own display where there is none.
+        bridge: `preload` loads it before the app (`NODE_OPTIONS=--require`), `app` leaves that to the app
+            (`require(process.env.FOCUSGUARD_BRIDGE)`), `none` runs in the weaker mode.
+        pace: when a borrow starts while the person types.
+        port: the guard's port; 0 takes a free one.
+        token: what clients must show; empty makes one, None asks for none.
+        limits: bounds on what clients may hold.
+        janitor: ends the app if this process is killed.
+
+    Yields:
+        The guard, once the app's CDP endpoint and the bridge have answered.
+
+    Raises:
+        focusguard.electron.errors.LaunchFailed: the app cannot be started.
+        UpstreamFailed: the app's CDP endpoint did not answer.
+    """
+    chosen = runtime if isinstance(runtime, Runtime) else runtime_at(Path(runtime))
+    hub = _hub(pace, limits, bridge_expected=bridge != "none")
+    async with AsyncExitStack() as stack:
+        extra = dict(env or {})
+        if bridge != "none":
+            hub.link = await stack.enter_async_context(open_bridge_link(hub.bridge_said))
+            extra |= hub.link.env
+            if bridge == "preload":
+                del extra["FOCUSGUARD_BRIDGE"]
+        process = await stack.enter_async_context(
+            launch_electron(
+                chosen,
+                Path(app) if app is not None else None,
+                args=args,
+                env=extra,
+                display=display,
+                debugging="pipe" if chosen.has_debugging_pipe else "port",
+                require=BRIDGE_SCRIPT if bridge == "preload" else None,
+                janitor=janitor,
+            )
+        )
+        upstream: Upstream
+        if process.pipe is not None:
+            upstream = PipeUpstream(*process.take_pipe())
+        else:
+            assert process.debugging_url is not None
+            upstream = await WebSocketUpstream.open(process.debugging_url)
+        guard = RunningGuard(hub, process)
+        async with _running(hub, upstream, port, token, wait_for_bridge=bridge != "none"):
+            yield guard
+
+
+@asynccontextmanager
+async def attach(
+    url: str,
+    *,
+    pace: Pace = "between-keys",
+    port: int = 0,
+    token: str | None = "",
+    limits: Limits = DEFAULT_LIMITS,
+) -> AsyncIterator[RunningGuard]:
+    """Guard an app that already runs with `--remote-debugging-port`, in the weaker mode without a bridge.
+
+    Args:
+        url: the app's browser WebSocket, `ws://127.0.0.1:PORT/devtools/browser/…`.
+        pace: see `launch`.
+        port: see `launch`.
+        token: see `launch`.
+        limits: see `launch`.
+
+    Yields:
+        The guard.
+
+    Raises:
+        UpstreamFailed: nothing answers at `url`.
+    """
+    hub = _hub(pace, limits, bridge_expected=False)
+    upstream = await WebSocketUpstream.open(url)
+    async with _running(hub, upstream, port, token, wait_for_bridge=False):
+        yield RunningGuard(hub)
+
+
+def _hub(pace: Pace, limits: Limits, *, bridge_expected: bool) -> Hub:
+    options = Options(version=version(), pace=pace, bridge_expected=bridge_expected, limits=limits)
+    return Hub(Policy(options), limits)
+
+
+@asynccontextmanager
+async def _running(
+    hub: Hub, upstream: Upstream, port: int, token: str | None, *, wait_for_bridge: bool
+) -> AsyncIterator[None]:
+    secret = secrets.token_urlsafe(32) if token == "" else token
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(hub.run_upstream, upstream)
+        try:
+            await _started(hub, wait_for_bridge)
+            async with hub.server.listen(port, secret):
+                yield
+        finally:
+            hub.close()
+            tasks.cancel_scope.cancel()
+
+
+async def _started(hub: Hub, wait_for_bridge: bool) -> None:
+    with anyio.move_on_after(START_SECONDS):
+        while hub.lost is None and not (
+            hub.started.is_set() and (hub.bridge_joined.is_set() or not wait_for_bridge)
+        ):
+            await anyio.sleep(0.01)
+        if hub.lost is None:
+            return
+    if hub.lost is not None:
+        raise UpstreamFailed(f"the app ended before it was guarded: {hub.lost}")
+    missing = "bridge" if hub.started.is_set() else "CDP endpoint"
+    advice = (
+        "does the build allow NODE_OPTIONS, or does the app require FOCUSGUARD_BRIDGE?"
+        if missing == "bridge"
+        else ""
+    )
+    raise UpstreamFailed(f"the app's {missing} did not answer within {START_SECONDS:g} s. {advice}".strip())

@@ -1,0 +1,220 @@
+"""How the guard learns of guests: the app's targets, the bridge's word on each, and a session of its own on every guest."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from focusguard.cdp import messages
+from focusguard.cdp.messages import Envelope
+from focusguard.cdp.sessions import Session, SessionTable
+from focusguard.cdp.targets import Child, Embedding, Guest, TargetInfo, TargetTree
+from focusguard.policy.browser import VirtualBrowser
+from focusguard.policy.evidence import Worlds
+from focusguard.policy.flow import Bridge, Flow, FlowFault, Sleep, Upstream, call
+from focusguard.policy.wire import Wire
+
+#: Seconds for the app to answer about a target.
+DESCRIBE_SECONDS = 5.0
+#: The bridge learns of a new WebContents a little after CDP does; it is asked again after each of these pauses.
+ASK_AGAIN_SECONDS = (0.0, 0.1, 0.4, 1.5)
+
+_AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}
+_PAGE_TYPES = ("page", "webview", "other")
+
+
+class Discovery:
+    """Keeps the target tree."""
+
+    def __init__(
+        self,
+        wire: Wire,
+        tree: TargetTree,
+        sessions: SessionTable,
+        browser: VirtualBrowser,
+        worlds: Worlds,
+        *,
+        bridge_expected: bool,
+        gone: Callable[[Guest], None],
+    ) -> None:
+        self._wire = wire
+        self._tree = tree
+        self._sessions = sessions
+        self._browser = browser
+        self._worlds = worlds
+        self._bridge_expected = bridge_expected
+        self._gone = gone
+        self._asking: set[str] = set()
+
+    def start(self) -> Flow[dict[str, Any]]:
+        """Begin to watch the app's targets."""
+        version = yield from call(Upstream("Browser.getVersion"), DESCRIBE_SECONDS)
+        yield from call(Upstream("Target.setDiscoverTargets", {"discover": True}), DESCRIBE_SECONDS)
+        return version
+
+    def bridge_expected(self, expected: bool) -> None:
+        """Whether to wait for the bridge's word before anything is called a guest."""
+        self._bridge_expected = expected
+        self.reconsider()
+
+    def reconsider(self) -> None:
+        """Ask about every target that is not a guest yet."""
+        for info in list(self._tree.infos.values()):
+            self._consider(info)
+
+    # -- the app's root events ---------------------------------------------------------------------------------------
+    def root_event(self, message: Envelope) -> None:
+        """An event on the browser's own session."""
+        params = messages.params_of(message)
+        info: TargetInfo = params.get("targetInfo", {})
+        if message.method == "Target.targetCreated":
+            self._tree.infos[info["targetId"]] = info
+            self._consider(info)
+        elif message.method == "Target.targetInfoChanged":
+            self._changed(info)
+        elif message.method == "Target.targetDestroyed":
+            self._destroyed(params["targetId"])
+        elif message.method == "Target.targetCrashed":
+            guest = self._tree.guest_of(params["targetId"])
+            if guest is not None:
+                self._wire.report("guest.crashed", targetId=guest.target_id, status=params.get("status"))
+        elif message.method == "Target.detachedFromTarget":
+            self._detached(params["sessionId"])
+
+    def _changed(self, info: TargetInfo) -> None:
+        target_id = info["targetId"]
+        self._tree.infos[target_id] = info
+        guest = self._tree.guests.get(target_id)
+        if guest is not None:
+            guest.info = info
+        elif (owner := self._tree.guest_of(target_id)) is not None:
+            owner.children[target_id].info = info
+            guest = owner
+        if guest is None:
+            self._consider(info)
+        elif guest.ready:
+            self._browser.target_changed(guest, info)
+
+    def _destroyed(self, target_id: str) -> None:
+        self._tree.infos.pop(target_id, None)
+        guest = self._tree.guests.pop(target_id, None)
+        if guest is None:
+            return
+        for session in [s for s in self._sessions.of_guest(target_id) if s.target_id == target_id]:
+            if session.client is None:
+                self._sessions.remove(session.id)
+                self._wire.session_lost(session.id)
+            else:
+                self._browser.session_gone(session)
+        if guest.ready:
+            self._browser.target_gone(target_id, "page", guest=True)
+            self._wire.report("guest.gone", targetId=target_id)
+        if guest.session_id is not None:
+            self._worlds.forget_session(guest.session_id)
+        self._gone(guest)
+
+    def _detached(self, session_id: str) -> None:
+        session = self._sessions.get(session_id)
+        if session is not None and session.client is not None:
+            self._browser.session_gone(session)
+        elif session is not None:
+            self._sessions.remove(session_id)
+
+    # -- the guard's own sessions ------------------------------------------------------------------------------------
+    def own_event(self, session: Session, message: Envelope) -> None:
+        """An event on one of the guard's sessions; clients never see it."""
+        guest = self._tree.guests.get(session.guest_id)
+        if guest is None:
+            return
+        if message.method == "Target.attachedToTarget":
+            params = messages.params_of(message)
+            info, child_session = params["targetInfo"], params["sessionId"]
+            self._sessions.add(
+                Session(
+                    child_session, None, info["targetId"], guest.target_id, parent_id=session.id, main=False
+                )
+            )
+            guest.children[info["targetId"]] = Child(info, child_session, session.target_id)
+            if info["type"] == "iframe":
+                self._wire.post(Upstream("Target.setAutoAttach", _AUTO_ATTACH, child_session))
+            if guest.ready:
+                self._browser.child_here(guest, info)
+        elif message.method == "Target.detachedFromTarget":
+            params = messages.params_of(message)
+            for gone in self._sessions.remove(params["sessionId"]):
+                self._worlds.forget_session(gone.id)
+                self._wire.session_lost(gone.id)
+                child = guest.children.get(gone.target_id)
+                if child is not None and child.session_id == gone.id:
+                    del guest.children[gone.target_id]
+                    if guest.ready:
+                        self._browser.target_gone(gone.target_id, child.info["type"], guest=False)
+
+    # -- guests ------------------------------------------------------------------------------------------------------
+    def _consider(self, info: TargetInfo) -> None:
+        target_id = info["targetId"]
+        if info["type"] not in _PAGE_TYPES or target_id in self._tree.guests or target_id in self._asking:
+            return
+        if not self._wire.bridge_here and (self._bridge_expected or info["type"] != "webview"):
+            return
+        self._asking.add(target_id)
+
+        def ended(_: object) -> None:
+            self._asking.discard(target_id)
+
+        def failed(fault: Exception) -> None:
+            self._asking.discard(target_id)
+            self._failed(target_id, fault)
+
+        self._wire.flows.start(self._adopt(target_id), ended, failed)
+
+    def _failed(self, target_id: str, fault: Exception) -> None:
+        guest = self._tree.guests.get(target_id)
+        if guest is not None and not guest.ready:
+            del self._tree.guests[target_id]
+        self._wire.report("guest.unreachable", targetId=target_id, reason=str(fault))
+
+    def _adopt(self, target_id: str) -> Flow[None]:
+        guest = yield from self._describe(target_id)
+        if guest is None or target_id not in self._tree.infos:
+            return
+        self._tree.guests[target_id] = guest
+        made = yield from call(
+            Upstream("Target.attachToTarget", {"targetId": target_id, "flatten": True}), DESCRIBE_SECONDS
+        )
+        guest.session_id = made["sessionId"]
+        self._sessions.add(Session(made["sessionId"], None, target_id, target_id))
+        # A stopped renderer must not keep the guest from being listed: this answer is not waited for.
+        self._wire.post(Upstream("Target.setAutoAttach", _AUTO_ATTACH, guest.session_id))
+        if target_id not in self._tree.guests:
+            return
+        guest.ready = True
+        self._wire.report(
+            "guest.ready", targetId=target_id, url=guest.info.get("url"), embedding=guest.embedding
+        )
+        yield from self._browser.guest_ready(guest)
+
+    def _describe(self, target_id: str) -> Flow[Guest | None]:
+        info = self._tree.infos[target_id]
+        if not self._wire.bridge_here:
+            return Guest(info)
+        for pause in ASK_AGAIN_SECONDS:
+            if pause:
+                yield Sleep(pause)
+            try:
+                found = yield from call(Bridge("target.describe", {"targetId": target_id}), DESCRIBE_SECONDS)
+            except FlowFault as fault:
+                self._wire.report("guest.unknown", targetId=target_id, reason=str(fault))
+                return None
+            if target_id not in self._tree.infos:
+                return None
+            if found.get("found"):
+                if not found.get("guest"):
+                    return None
+                return Guest(
+                    self._tree.infos[target_id],
+                    Embedding(found["kind"]),
+                    found.get("webContentsId"),
+                    found.get("hostWebContentsId"),
+                )
+        return None

@@ -1,0 +1,96 @@
+// Runs in an isolated world of each document that gets agent input: the page can neither see nor change it.
+// Events are counted at the window's capture phase; `performance.eventCounts` (Chromium 85 and later) is the
+// second witness for documents whose own capture listeners were there first and stop propagation.
+(() => {
+  'use strict';
+  if (globalThis.focusguard) return;
+  const TYPES = ['keydown', 'keypress', 'keyup', 'beforeinput', 'input', 'mousedown', 'mouseup', 'pointerdown',
+    'touchstart', 'compositionstart', 'compositionupdate'];
+  const counts = {};
+  let waiting = [];
+  let last = null;
+  const note = (event) => {
+    if (!event.isTrusted) return;
+    counts[event.type] = (counts[event.type] || 0) + 1;
+    last = event;
+    waiting = waiting.filter((look) => !look(event));
+  };
+  for (const type of TYPES) addEventListener(type, note, { capture: true, passive: true });
+
+  const witnessed = (type) => {
+    const map = performance.eventCounts;
+    return map ? map.get(type) || 0 : 0;
+  };
+
+  const deepActive = () => {
+    let element = document.activeElement;
+    while (element && element.shadowRoot && element.shadowRoot.activeElement) element = element.shadowRoot.activeElement;
+    return element;
+  };
+
+  const NOT_TEXT = ['button', 'checkbox', 'color', 'file', 'hidden', 'image', 'radio', 'range', 'reset', 'submit'];
+  const editable = (element) => {
+    if (document.designMode === 'on') return true;
+    if (!element) return false;
+    if (element.isContentEditable || element.editContext) return true;
+    if (element.localName === 'textarea') return !element.readOnly && !element.disabled;
+    if (element.localName !== 'input') return false;
+    return !element.readOnly && !element.disabled && !NOT_TEXT.includes(element.type);
+  };
+
+  const FRAMES = ['iframe', 'frame', 'object', 'embed', 'fencedframe'];
+
+  globalThis.focusguard = {
+    // The frame element that holds the focus, or what is known about the focused element and the counts so far.
+    look(types) {
+      const element = deepActive();
+      if (element && FRAMES.includes(element.localName)) return element;
+      const seen = {};
+      for (const type of types) seen[type] = [counts[type] || 0, witnessed(type)];
+      return JSON.stringify({ editable: editable(element), visible: document.visibilityState === 'visible', seen });
+    },
+
+    // Resolves 'handled', 'cancelled' or 'missed' when one of `types` was dispatched after `seen`; where the event is a
+    // keydown that makes a character and nobody cancelled it, when its keypress was dispatched too.
+    wait(types, seen, character, ms) {
+      return new Promise((resolve) => {
+        let timer = 0;
+        const finish = (verdict) => {
+          clearTimeout(timer);
+          resolve(verdict);
+        };
+        // A task later, the event has run through all listeners and its default action is done.
+        const settled = (event) => {
+          const channel = new MessageChannel();
+          channel.port1.onmessage = () => {
+            channel.port1.close();
+            const cancelled = event.defaultPrevented;
+            if (!character || cancelled || (counts.keypress || 0) > seen.keypress[0] ||
+                witnessed('keypress') > seen.keypress[1]) {
+              finish(cancelled ? 'cancelled' : 'handled');
+            } else {
+              waiting.push((next) => next.type === 'keypress' && (settledPress(), true));
+            }
+          };
+          channel.port2.postMessage(0);
+        };
+        const settledPress = () => {
+          const channel = new MessageChannel();
+          channel.port1.onmessage = () => {
+            channel.port1.close();
+            finish('handled');
+          };
+          channel.port2.postMessage(0);
+        };
+        const done = types.some((type) => (counts[type] || 0) > seen[type][0]);
+        if (done && last && types.includes(last.type)) settled(last);
+        else if (done) finish('handled');
+        else waiting.push((event) => types.includes(event.type) && (settled(event), true));
+        timer = setTimeout(() => {
+          const late = types.some((type) => (counts[type] || 0) > seen[type][0] || witnessed(type) > seen[type][1]);
+          finish(late ? 'handled' : 'missed');
+        }, ms);
+      });
+    },
+  };
+})();

@@ -1,0 +1,365 @@
+"""The guard: every event comes in here, and every command goes out from here.
+
+A client's command takes this way: `ClientSaid` -> its session -> its rule (`table.py`) -> forwarded as it is, answered
+by the virtual browser (`browser.py`), or carried out by the input desk (`input.py`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from focusguard import errors
+from focusguard.cdp import messages
+from focusguard.cdp.limits import DEFAULT_LIMITS, Limits
+from focusguard.cdp.messages import Envelope, MalformedMessage
+from focusguard.cdp.sessions import Session, SessionTable
+from focusguard.cdp.targets import Guest, TargetTree
+from focusguard.errors import Code, GuardError, ProtocolError
+from focusguard.policy import effects
+from focusguard.policy.borrow import Borrower, Pace
+from focusguard.policy.browser import VirtualBrowser
+from focusguard.policy.discovery import Discovery
+from focusguard.policy.domain import GuardDomain
+from focusguard.policy.evidence import Worlds
+from focusguard.policy.flow import Flow
+from focusguard.policy.input import InputDesk, Job
+from focusguard.policy.table import Rule, Treatment, rule_for
+from focusguard.policy.wire import Caller, Wire
+
+_INPUT = (Treatment.KEY, Treatment.TEXT, Treatment.COMPOSE, Treatment.POINTER)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What an embedder can choose.
+
+    Attributes:
+        pace: when a borrow starts while the person types.
+        bridge_expected: the app was started with the bridge, so nothing is a guest before the bridge says so.
+    """
+
+    version: str
+    pace: Pace = "between-keys"
+    bridge_expected: bool = True
+    limits: Limits = DEFAULT_LIMITS
+
+
+class Guard:
+    """The pure guard. `handle` takes one event and gives the commands that follow from it."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self.tree = TargetTree()
+        self.sessions = SessionTable()
+        self._wire = Wire(self.sessions)
+        self._worlds = Worlds()
+        self._borrower = Borrower(self._wire, options.pace)
+        self._input = InputDesk(self._wire, self._worlds, self._borrower)
+        self._browser = VirtualBrowser(self._wire, self.tree, self.sessions, options.limits)
+        self._discovery = Discovery(
+            self._wire,
+            self.tree,
+            self.sessions,
+            self._browser,
+            self._worlds,
+            bridge_expected=options.bridge_expected,
+            gone=self._input.guest_gone,
+        )
+        self.domain = GuardDomain(self.tree, self._borrower, options.version)
+        self.product: dict[str, Any] = {}
+        self._roots: dict[int, Session | None] = {}
+        self._unattached: dict[int, list[bytes]] = {}
+
+    def start(self) -> list[effects.Command]:
+        """Begin to watch the app."""
+
+        def started(version: dict[str, Any]) -> None:
+            self.product = version
+            self._wire.report("guard.started", product=version.get("product"))
+
+        def failed(fault: Exception) -> None:
+            self._wire.report("guard.failed", reason=str(fault))
+
+        self._wire.flows.start(self._discovery.start(), started, failed)
+        return self._wire.drain()
+
+    def handle(self, event: effects.Event) -> list[effects.Command]:
+        """Take one event; give what follows from it."""
+        _HANDLERS[type(event)](self, event)
+        return self._wire.drain()
+
+    @property
+    def idle(self) -> bool:
+        """Whether no flow waits for anything."""
+        return self._wire.flows.running == 0
+
+    # -- clients -----------------------------------------------------------------------------------------------------
+    def _client_joined(self, event: effects.ClientJoined) -> None:
+        client = event.client
+        self._wire.clients.add(client)
+        self._roots[client] = None
+        self._wire.report("client.joined", client=client, target=event.target_id)
+        if event.target_id is None:
+            return
+        # The connection is the session: what the client says before the app has attached it is kept for then.
+        self._unattached[client] = []
+
+        def attached(session: Session) -> None:
+            self._roots[client] = session
+            for data in self._unattached.pop(client, []):
+                self._client_said(effects.ClientSaid(client, data))
+
+        def failed(fault: Exception) -> None:
+            self._unattached.pop(client, None)
+            self._wire.outbox.append(effects.CloseClient(client, 1011, str(fault)[:120]))
+
+        self._start(
+            self._browser.attach(client, event.target_id, parent=None, connection=True), attached, failed
+        )
+
+    def _client_left(self, event: effects.ClientLeft) -> None:
+        client = event.client
+        if client not in self._wire.clients:
+            return
+        self._wire.clients.discard(client)
+        self._wire.client_lost(client)
+        self._unattached.pop(client, None)
+        self._roots.pop(client, None)
+        self._wire.report("client.left", client=client)
+
+        def released() -> None:
+            self._start(self._browser.detach_all(client), lambda _: self._browser.forget(client))
+
+        self._input.release_all(client, self.tree.guests, released)
+
+    def _client_said(self, event: effects.ClientSaid) -> None:
+        client = event.client
+        if client not in self._wire.clients:
+            return
+        if client in self._unattached:
+            self._unattached[client].append(event.data)
+            return
+        try:
+            message = messages.decode_command(event.data)
+        except MalformedMessage as fault:
+            self._wire.outbox.append(effects.SendClient(client, messages.failure(fault.id, fault.to_cdp())))
+            return
+        self._command(client, message)
+
+    def _command(self, client: int, message: Envelope, wrapped_in: Session | None = None) -> None:
+        assert message.id is not None and message.method is not None
+        if wrapped_in is not None:
+            session: Session | None = wrapped_in
+        elif message.sessionId is None:
+            session = self._roots[client]
+        else:
+            session = self.sessions.owned(client, message.sessionId)
+            if session is None:
+                error = {"code": errors.SESSION_NOT_FOUND, "message": "Session with given id not found."}
+                data = messages.failure(message.id, error, message.sessionId)
+                self._wire.outbox.append(effects.SendClient(client, data))
+                return
+        caller = Caller(client, session, message.id, message.method)
+        if self._wire.pending_of.get(client, 0) >= self._options.limits.pending:
+            limit = self._options.limits.pending
+            self._wire.fail(
+                caller, GuardError(Code.REFUSED, f"{limit} commands of this connection wait for an answer")
+            )
+            return
+        try:
+            self._carry_out(caller, session, message)
+        except (ProtocolError, GuardError) as fault:
+            self._wire.fail(caller, fault)
+
+    def _carry_out(self, caller: Caller, session: Session | None, message: Envelope) -> None:
+        method = caller.method
+        on_guest = session is not None and not session.virtual
+        rule = rule_for(method, on_guest=on_guest)
+        treatment = rule.treatment
+        if treatment is Treatment.FORWARD and session is not None:
+            if method == "Target.setAutoAttach":
+                self._check_flat(message)
+            self._wire.forward(caller, message, session.id, rule.bound)
+        elif treatment in _INPUT and session is not None:
+            self._take_input(caller, session, message, rule)
+        elif treatment is Treatment.FOCUSING and session is not None:
+            self._wire.forward(caller, message, session.id, rule.bound)
+        elif treatment is Treatment.GUARD:
+            self._wire.answer(caller, self.domain.handle(method))
+        elif treatment in (Treatment.ANSWER, Treatment.WAKE):
+            self._answer_quietly(caller, session, messages.params_of(message))
+        elif treatment in (Treatment.VIRTUAL, Treatment.OFFER):
+            self._answer_virtually(caller, session, message)
+        else:
+            self._refuse(caller, session, rule)
+
+    def _refuse(self, caller: Caller, session: Session | None, rule: Rule) -> None:
+        if (
+            session is not None
+            and session.virtual
+            and session.guest_id
+            and caller.method == "Runtime.runIfWaitingForDebugger"
+        ):
+            self._wire.answer(caller, {})
+            return
+        raise GuardError(Code.REFUSED, f"{caller.method} is refused: {rule.why}")
+
+    def _check_flat(self, message: Envelope) -> None:
+        params = messages.params_of(message)
+        if params.get("autoAttach") and not params.get("flatten"):
+            raise ProtocolError(
+                errors.INVALID_PARAMS, "Only flatten protocol is supported: set flatten to true"
+            )
+
+    def _take_input(self, caller: Caller, session: Session, message: Envelope, rule: Rule) -> None:
+        guest = self._guest_of(session)
+        params = messages.params_of(message)
+        job = Job(caller, session, caller.method, params, bytes(message.params) or b"{}", rule, message)
+        self._input.submit(guest, job)
+
+    def _guest_of(self, session: Session) -> Guest:
+        guest = self.tree.guests.get(session.guest_id)
+        if guest is None:
+            raise GuardError(Code.ERROR, "the guest is gone")
+        return guest
+
+    def _answer_quietly(self, caller: Caller, session: Session | None, params: dict[str, Any]) -> None:
+        if (
+            caller.method == "Target.activateTarget"
+            and self.tree.guest_of(str(params.get("targetId", ""))) is None
+        ):
+            raise ProtocolError(errors.INVALID_PARAMS, "No target with given id found")
+        self._wire.answer(caller, {})
+
+    def _answer_virtually(self, caller: Caller, session: Session | None, message: Envelope) -> None:
+        method, params = caller.method, messages.params_of(message)
+        if method == "Browser.getVersion":
+            self._wire.answer(caller, self.product)
+        elif method == "Browser.setDownloadBehavior":
+            self._wire.answer(caller, {})
+        elif method in ("Browser.getWindowForTarget", "Browser.getWindowBounds"):
+            bounds = {"left": 0, "top": 0, "width": 0, "height": 0, "windowState": "normal"}
+            answer = {"bounds": bounds} if method.endswith("Bounds") else {"windowId": 1, "bounds": bounds}
+            self._wire.answer(caller, answer)
+        elif method == "Schema.getDomains":
+            self._wire.answer(caller, {"domains": []})
+        elif method == "Page.close":
+            assert session is not None
+            self._start(
+                self._browser.close_guest(self._guest_of(session)),
+                lambda _: self._wire.answer(caller, {}),
+                caller,
+            )
+        elif method == "Target.sendMessageToTarget":
+            self._unwrap(caller, params)
+        else:
+            scope = self._browser.scope(caller.client, session)
+            self._start(
+                self._browser.handle(scope, method, params), lambda r: self._wire.answer(caller, r), caller
+            )
+
+    def _unwrap(self, caller: Caller, params: dict[str, Any]) -> None:
+        session = self.sessions.owned(caller.client, str(params.get("sessionId", "")))
+        if session is None or not session.wrapped:
+            raise ProtocolError(errors.INVALID_PARAMS, "No session with given id")
+        inner = messages.decode_command(str(params.get("message", "")).encode())
+        self._wire.answer(caller, {})
+        self._command(caller.client, inner, wrapped_in=session)
+
+    def _start(
+        self,
+        flow: Flow[Any],
+        done: Callable[[Any], None],
+        failed: Caller | Callable[[Exception], None] | None = None,
+    ) -> None:
+        def fail(fault: Exception) -> None:
+            if isinstance(failed, Caller):
+                if failed.client in self._wire.clients:
+                    self._wire.fail(failed, fault)
+            elif failed is not None:
+                failed(fault)
+            else:
+                self._wire.report("fault", reason=str(fault))
+
+        self._wire.flows.start(flow, done, fail)
+
+    # -- the app -----------------------------------------------------------------------------------------------------
+    def _upstream_said(self, event: effects.UpstreamSaid) -> None:
+        message = messages.decode_upstream(event.data)
+        if message.id is not None:
+            self._wire.upstream_answered(message)
+        elif message.sessionId is None:
+            self._discovery.root_event(message)
+        else:
+            session = self.sessions.get(message.sessionId)
+            if session is None:
+                return
+            if session.client is None:
+                self._discovery.own_event(session, message)
+            else:
+                self._client_event(session, message, event.data)
+
+    def _client_event(self, session: Session, message: Envelope, data: bytes) -> None:
+        if message.method == "Target.attachedToTarget":
+            params = messages.params_of(message)
+            self.sessions.add(
+                Session(
+                    params["sessionId"],
+                    session.client,
+                    params["targetInfo"]["targetId"],
+                    session.guest_id,
+                    parent_id=session.id,
+                    main=False,
+                )
+            )
+        elif message.method == "Target.detachedFromTarget":
+            for gone in self.sessions.remove(messages.params_of(message)["sessionId"]):
+                self._wire.session_lost(gone.id)
+        self._wire.pass_on(session, message, data)
+
+    def _upstream_lost(self, event: effects.UpstreamLost) -> None:
+        self._wire.report("upstream.lost", reason=event.reason)
+        self._wire.upstream_lost()
+        for client in sorted(self._wire.clients):
+            self._wire.outbox.append(effects.CloseClient(client, 1001, "the app is gone"))
+
+    # -- the bridge --------------------------------------------------------------------------------------------------
+    def _bridge_joined(self, event: effects.BridgeJoined) -> None:
+        self._wire.bridge_here = True
+        self.domain.bridge = {
+            k: event.hello[k] for k in ("version", "pid", "electron", "chromium") if k in event.hello
+        }
+        self._wire.report("bridge.joined", **self.domain.bridge)
+        self._discovery.reconsider()
+
+    def _bridge_left(self, event: effects.BridgeLeft) -> None:
+        self._wire.bridge_lost()
+        self.domain.bridge = None
+        self._wire.report("bridge.lost")
+
+    def _bridge_told(self, event: effects.BridgeTold) -> None:
+        if event.event == "target.changed":
+            self._discovery.reconsider()
+        self._wire.report(f"bridge.{event.event}", **event.params)
+
+    def _bridge_answered(self, event: effects.BridgeAnswered) -> None:
+        self._wire.bridge_answered(event)
+
+    def _timer_rang(self, event: effects.TimerRang) -> None:
+        self._wire.timer_rang(event.timer)
+
+
+_HANDLERS: dict[type, Callable[[Guard, Any], None]] = {
+    effects.ClientJoined: Guard._client_joined,
+    effects.ClientSaid: Guard._client_said,
+    effects.ClientLeft: Guard._client_left,
+    effects.UpstreamSaid: Guard._upstream_said,
+    effects.UpstreamLost: Guard._upstream_lost,
+    effects.BridgeJoined: Guard._bridge_joined,
+    effects.BridgeAnswered: Guard._bridge_answered,
+    effects.BridgeTold: Guard._bridge_told,
+    effects.BridgeLeft: Guard._bridge_left,
+    effects.TimerRang: Guard._timer_rang,
+}

@@ -1,0 +1,182 @@
+"""The policy: what becomes of every CDP method that can carry input, move focus or reach past a guest.
+
+One table for all routes. A method that is not in it has a written default: forwarded on a guest's session, refused at
+browser level (`DEFAULT_ON_GUEST`, `DEFAULT_AT_BROWSER`). docs/policy-table.md is generated from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Treatment(StrEnum):
+    """What the guard does with a command."""
+
+    FORWARD = "forward"
+    KEY = "key"
+    TEXT = "text"
+    COMPOSE = "compose"
+    POINTER = "pointer"
+    FOCUSING = "focusing"
+    VIRTUAL = "virtual"
+    ANSWER = "answer"
+    WAKE = "wake"
+    OFFER = "offer"
+    REFUSE = "refuse"
+    GUARD = "guard"
+
+
+MEANING: dict[Treatment, str] = {
+    Treatment.FORWARD: "Sent on unchanged, on the client's own session.",
+    Treatment.KEY: "Sent to the frame that has the focus inside the guest; the focus is borrowed where only CDP can express it.",
+    Treatment.TEXT: "Inserted in the frame that has the focus inside the guest; refused where nothing there takes text.",
+    Treatment.COMPOSE: "Sent through CDP while the focus is borrowed.",
+    Treatment.POINTER: "Sent through CDP in order; a press, a touch or a tap borrows the focus, the rest does not need it.",
+    Treatment.FOCUSING: "Sent on unchanged; afterwards the person's input method is looked after.",
+    Treatment.VIRTUAL: "Answered by the guard, which keeps this domain's state for each connection.",
+    Treatment.ANSWER: "Answered with success and without effect.",
+    Treatment.WAKE: "Answered with success; a guest that was frozen is woken, nothing is focused or raised.",
+    Treatment.OFFER: "Handed to the embedding app; a clear error where the app does not offer it.",
+    Treatment.REFUSE: "Refused with `browser_refused`.",
+    Treatment.GUARD: "The guard's own domain.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What becomes of one method.
+
+    Attributes:
+        why: the reason, for the reader of the table.
+        bound: seconds after which a forwarded command is answered with `browser_timeout`; None: no bound of the guard's.
+    """
+
+    treatment: Treatment
+    why: str
+    bound: float | None = None
+
+
+_T = Treatment
+
+#: Seconds in which a guest that is painted answers an input or a screenshot many times over.
+INPUT_BOUND = 10.0
+FRAME_BOUND = 20.0
+
+ON_GUEST: Mapping[str, Rule] = {
+    "Input.dispatchKeyEvent": Rule(
+        _T.KEY, "a root session's keys go to the focused widget of the whole window"
+    ),
+    "Input.insertText": Rule(_T.TEXT, "a root session's text goes to the focused widget of the whole window"),
+    "Input.imeSetComposition": Rule(_T.COMPOSE, "always asks for the focused widget of the whole window"),
+    "Input.dispatchMouseEvent": Rule(
+        _T.POINTER, "a press focuses the owning WebContents; move, release and wheel do not", INPUT_BOUND
+    ),
+    "Input.dispatchTouchEvent": Rule(_T.POINTER, "touchStart focuses the owning WebContents", INPUT_BOUND),
+    "Input.emulateTouchFromMouseEvent": Rule(
+        _T.POINTER, "a pressed event becomes a touch start", INPUT_BOUND
+    ),
+    "Input.synthesizeTapGesture": Rule(_T.POINTER, "a tap focuses the owning WebContents", INPUT_BOUND),
+    "Input.synthesizeScrollGesture": Rule(
+        _T.POINTER, "begins with a touch or a wheel in the page", FRAME_BOUND
+    ),
+    "Input.synthesizePinchGesture": Rule(_T.POINTER, "begins with a touch in the page", FRAME_BOUND),
+    "Input.dispatchDragEvent": Rule(
+        _T.POINTER, "goes to the widget under the point; kept in order with presses", INPUT_BOUND
+    ),
+    "DOM.focus": Rule(
+        _T.FOCUSING, "focus in an unfocused guest takes the input method from the person's field"
+    ),
+    "Page.navigate": Rule(_T.FOCUSING, "a new page may focus itself"),
+    "Page.reload": Rule(_T.FOCUSING, "a new page may focus itself"),
+    "Page.navigateToHistoryEntry": Rule(_T.FOCUSING, "a new page may focus itself"),
+    "Page.setDocumentContent": Rule(_T.FOCUSING, "new content may focus itself"),
+    "Page.bringToFront": Rule(_T.WAKE, "would raise and focus the person's window"),
+    "Page.captureScreenshot": Rule(
+        _T.FORWARD, "waits for a frame, which a guest that is not painted never gives", FRAME_BOUND
+    ),
+    "Page.close": Rule(_T.OFFER, "the page belongs to the app's window"),
+    "Page.setDownloadBehavior": Rule(_T.FORWARD, "acts on the guest's partition"),
+    "Browser.getVersion": Rule(_T.VIRTUAL, "names the guard beside the browser"),
+    "Browser.getWindowForTarget": Rule(
+        _T.VIRTUAL, "the window is the person's; its number would only serve to move it"
+    ),
+    "Browser.setWindowBounds": Rule(_T.REFUSE, "the window is the person's"),
+    "Target.setAutoAttach": Rule(_T.FORWARD, "children of a guest; flat sessions only"),
+}
+
+AT_BROWSER: Mapping[str, Rule] = {
+    "Browser.getVersion": Rule(_T.VIRTUAL, "names the guard beside the browser"),
+    "Browser.getWindowForTarget": Rule(
+        _T.VIRTUAL, "the window is the person's; its number would only serve to move it"
+    ),
+    "Browser.getWindowBounds": Rule(_T.VIRTUAL, "the window is the person's"),
+    "Browser.setDownloadBehavior": Rule(_T.VIRTUAL, "browser-wide; kept for the guests of this connection"),
+    "Browser.close": Rule(_T.REFUSE, "the app belongs to the person; close the connection instead"),
+    "Browser.crash": Rule(_T.REFUSE, "the app belongs to the person"),
+    "Browser.crashGpuProcess": Rule(_T.REFUSE, "the app belongs to the person"),
+    "Browser.setWindowBounds": Rule(_T.REFUSE, "the window is the person's"),
+    "Browser.grantPermissions": Rule(_T.REFUSE, "browser-wide; the app decides about permissions"),
+    "Browser.setPermission": Rule(_T.REFUSE, "browser-wide; the app decides about permissions"),
+    "Browser.resetPermissions": Rule(_T.REFUSE, "browser-wide; the app decides about permissions"),
+    "Schema.getDomains": Rule(_T.VIRTUAL, "the same for every target"),
+}
+
+TARGET_DOMAIN: Mapping[str, Rule] = {
+    "Target.setDiscoverTargets": Rule(_T.VIRTUAL, "guests and what is below them, nothing else"),
+    "Target.setAutoAttach": Rule(_T.VIRTUAL, "guests only"),
+    "Target.getTargets": Rule(_T.VIRTUAL, "guests and what is below them, nothing else"),
+    "Target.getTargetInfo": Rule(_T.VIRTUAL, "a hidden target is an unknown one"),
+    "Target.attachToTarget": Rule(_T.VIRTUAL, "a hidden target is an unknown one"),
+    "Target.attachToBrowserTarget": Rule(_T.VIRTUAL, "gives another virtual browser"),
+    "Target.detachFromTarget": Rule(_T.VIRTUAL, "the client's own sessions only"),
+    "Target.sendMessageToTarget": Rule(_T.VIRTUAL, "the message inside goes through this same table"),
+    "Target.getBrowserContexts": Rule(_T.VIRTUAL, "one context, the app's"),
+    "Target.setRemoteLocations": Rule(_T.ANSWER, "nothing to do"),
+    "Target.activateTarget": Rule(_T.WAKE, "would raise and focus the person's window"),
+    "Target.createTarget": Rule(_T.OFFER, "only the app can open a guest"),
+    "Target.closeTarget": Rule(_T.OFFER, "only the app can close a guest"),
+    "Target.createBrowserContext": Rule(_T.REFUSE, "partitions belong to the app"),
+    "Target.disposeBrowserContext": Rule(_T.REFUSE, "partitions belong to the app"),
+    "Target.exposeDevToolsProtocol": Rule(_T.REFUSE, "would hand a page the whole browser"),
+    "Target.autoAttachRelated": Rule(_T.REFUSE, "attaches to whatever opens whatever"),
+    "Target.openDevTools": Rule(_T.REFUSE, "would open a window in front of the person"),
+}
+
+DEFAULT_ON_GUEST = Rule(_T.FORWARD, "default on a guest's session")
+DEFAULT_AT_BROWSER = Rule(_T.REFUSE, "default at browser level: it would act on the whole app")
+_BROWSER_DOMAIN_ON_GUEST = Rule(_T.REFUSE, "default of the Browser domain: it would act on the whole app")
+_TARGET_DEFAULT = Rule(_T.REFUSE, "default of the Target domain: it may reach past the guest")
+_GUARD_DOMAIN = Rule(_T.GUARD, "the guard's own domain")
+
+
+def rule_for(method: str, *, on_guest: bool) -> Rule:
+    """The rule for a method, on a guest's session or at browser level."""
+    if method.startswith("FocusGuard."):
+        return _GUARD_DOMAIN
+    own = ON_GUEST.get(method) if on_guest else AT_BROWSER.get(method)
+    if own is not None:
+        return own
+    if method.startswith("Target."):
+        return TARGET_DOMAIN.get(method, _TARGET_DEFAULT)
+    if on_guest:
+        return _BROWSER_DOMAIN_ON_GUEST if method.startswith("Browser.") else DEFAULT_ON_GUEST
+    return DEFAULT_AT_BROWSER
+
+
+def borrows(method: str, params: dict[str, Any]) -> bool:
+    """Whether a pointer command moves the focus, as Chromium's input handler does it.
+
+    content/browser/devtools/protocol/input_handler.cc focuses the owning WebContents for mousePressed, touchStart and
+    tap gestures only.
+    """
+    kind = params.get("type")
+    if method == "Input.dispatchMouseEvent" or method == "Input.emulateTouchFromMouseEvent":
+        return bool(kind == "mousePressed")
+    if method == "Input.dispatchTouchEvent":
+        return bool(kind == "touchStart")
+    if method == "Input.synthesizeScrollGesture":
+        return bool(params.get("gestureSourceType", "default") != "mouse")
+    return method in ("Input.synthesizeTapGesture", "Input.synthesizePinchGesture")

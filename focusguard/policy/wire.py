@@ -1,0 +1,264 @@
+"""The guard's outgoing side: who is waiting for which answer, and how a client is addressed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from focusguard.cdp import messages
+from focusguard.cdp.messages import Envelope
+from focusguard.cdp.sessions import Session, SessionTable
+from focusguard.errors import Code, GuardError, ProtocolError
+from focusguard.policy import effects
+from focusguard.policy.flow import Bridge, CallFailed, Flows, Gone, Handle, TimedOut, Upstream
+
+
+@dataclass(slots=True)
+class Caller:
+    """A client's command on its way: where its answer goes.
+
+    Attributes:
+        session: the client's session; None: the root of a browser connection.
+        timer: number of the timer that bounds it.
+        answered: called once when the answer has come or the bound has passed.
+    """
+
+    client: int
+    session: Session | None
+    command_id: int
+    method: str
+    timer: int | None = None
+    answered: Callable[[], None] | None = None
+
+
+class Wire:
+    """Ids, timers and the outbox; the only place that makes commands for the shell."""
+
+    def __init__(self, sessions: SessionTable) -> None:
+        self.outbox: list[effects.Command] = []
+        self.flows = Flows(self.post, self._start_alarm, self.cancel_timer)
+        self.bridge_here = False
+        self.upstream_here = True
+        self._sessions = sessions
+        self._next_id = 1
+        self._calls: dict[int, Handle | Caller] = {}
+        self._requests: dict[int, Handle] = {}
+        self._timers: dict[int, Callable[[], None]] = {}
+        self.pending_of: dict[int, int] = {}
+        self.clients: set[int] = set()
+
+    # -- out ---------------------------------------------------------------------------------------------------------
+    def drain(self) -> list[effects.Command]:
+        """The commands since the last call."""
+        commands, self.outbox = self.outbox, []
+        return commands
+
+    def report(self, kind: str, **facts: Any) -> None:
+        """Tell the log and whoever watches."""
+        self.outbox.append(effects.Report(kind, facts))
+
+    def post(self, call: Upstream | Bridge) -> Handle:
+        """Send a call of the guard's own."""
+        handle = Handle(call.session_id if isinstance(call, Upstream) else None)
+        number = self._number()
+        if isinstance(call, Bridge):
+            if not self.bridge_here:
+                handle.settle(fault=Gone("the bridge is not connected"))
+                return handle
+            self._requests[number] = handle
+            self.outbox.append(effects.AskBridge(number, call.method, call.params))
+            return handle
+        if not self.upstream_here:
+            handle.settle(fault=Gone("the app is gone"))
+            return handle
+        self._calls[number] = handle
+        if call.raw is not None:
+            data = messages.with_raw_params(number, call.method, call.raw, call.session_id)
+        else:
+            data = messages.command(number, call.method, call.params, call.session_id)
+        self.outbox.append(effects.SendUpstream(data))
+        return handle
+
+    def forward(self, caller: Caller, message: Envelope, session_id: str, bound: float | None = None) -> None:
+        """Send a client's command on, payload unchanged; its answer goes back to the client."""
+        number = self._number()
+        self._calls[number] = caller
+        self.pending_of[caller.client] = self.pending_of.get(caller.client, 0) + 1
+        if bound is not None:
+            caller.timer = self.start_timer(bound, lambda: self._overdue(number, bound))
+        self.outbox.append(
+            effects.SendUpstream(messages.readdress(message, command_id=number, session_id=session_id))
+        )
+
+    # -- to clients --------------------------------------------------------------------------------------------------
+    def answer(self, caller: Caller, result: dict[str, Any]) -> None:
+        """Answer a client's command with a result."""
+        self._deliver(
+            caller.client, caller.session, lambda sid: messages.answer(caller.command_id, result, sid)
+        )
+
+    def fail(self, caller: Caller, error: Exception) -> None:
+        """Answer a client's command with an error."""
+        body = cdp_error(error)
+        code = body.get("data", {}).get("code") if isinstance(body.get("data"), dict) else None
+        if code:
+            self.report(
+                "refusal", client=caller.client, method=caller.method, code=code, message=body["message"]
+            )
+        self._deliver(
+            caller.client, caller.session, lambda sid: messages.failure(caller.command_id, body, sid)
+        )
+
+    def event(self, client: int, session: Session | None, method: str, params: dict[str, Any]) -> None:
+        """Send a client an event of the guard's own."""
+        self._deliver(client, session, lambda sid: messages.event(method, params, sid))
+
+    def pass_on(self, session: Session, message: Envelope, data: bytes) -> None:
+        """Send a client an event of one of its sessions as it came."""
+        assert session.client is not None
+        if session.connection or session.wrapped:
+            self._deliver(
+                session.client,
+                session,
+                lambda sid: messages.readdress(message, command_id=message.id, session_id=sid),
+            )
+        else:
+            self.outbox.append(effects.SendClient(session.client, data))
+
+    def _deliver(self, client: int, session: Session | None, encode: Callable[[str | None], bytes]) -> None:
+        if session is None or session.connection:
+            self.outbox.append(effects.SendClient(client, encode(None)))
+        elif session.wrapped:
+            parent = self._sessions.get(session.parent_id) if session.parent_id else None
+            text = encode(None).decode()
+            params = {"sessionId": session.id, "message": text, "targetId": session.target_id}
+            self.event(client, parent, "Target.receivedMessageFromTarget", params)
+        else:
+            self.outbox.append(effects.SendClient(client, encode(session.id)))
+
+    # -- in ----------------------------------------------------------------------------------------------------------
+    def upstream_answered(self, message: Envelope) -> None:
+        """Bring an answer of the app to whoever asked."""
+        assert message.id is not None
+        waiting = self._calls.pop(message.id, None)
+        if isinstance(waiting, Handle):
+            error = messages.error_of(message)
+            if error is not None:
+                waiting.settle(fault=CallFailed(error))
+            else:
+                waiting.settle(messages.result_of(message))
+        elif waiting is not None:
+            self._finish(waiting)
+            self._deliver(
+                waiting.client,
+                waiting.session,
+                lambda sid: messages.readdress(message, command_id=waiting.command_id, session_id=sid),
+            )
+            if waiting.answered is not None:
+                waiting.answered()
+
+    def bridge_answered(self, event: effects.BridgeAnswered) -> None:
+        """Bring an answer of the bridge to the flow that asked."""
+        handle = self._requests.pop(event.request, None)
+        if handle is None:
+            return
+        if event.error is not None:
+            handle.settle(fault=CallFailed(event.error))
+        else:
+            handle.settle(event.result or {})
+
+    def bridge_lost(self) -> None:
+        """Nobody gets an answer from the bridge any more."""
+        self.bridge_here = False
+        requests, self._requests = self._requests, {}
+        for handle in requests.values():
+            handle.settle(fault=Gone("the bridge is gone"))
+
+    def upstream_lost(self) -> None:
+        """Nobody gets an answer from the app any more."""
+        self.upstream_here = False
+        calls, self._calls = self._calls, {}
+        for waiting in calls.values():
+            if isinstance(waiting, Handle):
+                waiting.settle(fault=Gone("the app is gone"))
+            else:
+                self._finish(waiting)
+                self.fail(waiting, GuardError(Code.ERROR, "the app is gone"))
+
+    def session_lost(self, session_id: str) -> None:
+        """Answer what is outstanding on a session that is gone; the app will not."""
+        for number, waiting in list(self._calls.items()):
+            if isinstance(waiting, Handle):
+                if waiting.session_id == session_id:
+                    del self._calls[number]
+                    waiting.settle(fault=Gone("the target closed before it answered"))
+            elif waiting.session is not None and waiting.session.id == session_id:
+                del self._calls[number]
+                self._finish(waiting)
+                self.fail(waiting, GuardError(Code.ERROR, "the target closed before it answered"))
+                if waiting.answered is not None:
+                    waiting.answered()
+
+    def client_lost(self, client: int) -> None:
+        """Forget a client's outstanding commands."""
+        for number, waiting in list(self._calls.items()):
+            if isinstance(waiting, Caller) and waiting.client == client:
+                del self._calls[number]
+                self._finish(waiting)
+                if waiting.answered is not None:
+                    waiting.answered()
+        self.pending_of.pop(client, None)
+
+    def _overdue(self, number: int, bound: float) -> None:
+        waiting = self._calls.pop(number, None)
+        if not isinstance(waiting, Caller):
+            return
+        waiting.timer = None
+        self._finish(waiting)
+        self.fail(waiting, GuardError(Code.TIMEOUT, f"{waiting.method} was not answered within {bound:g} s"))
+        if waiting.answered is not None:
+            waiting.answered()
+
+    def _finish(self, caller: Caller) -> None:
+        if caller.timer is not None:
+            self.cancel_timer(caller.timer)
+        if caller.client in self.pending_of:
+            self.pending_of[caller.client] -= 1
+
+    # -- timers ------------------------------------------------------------------------------------------------------
+    def start_timer(self, seconds: float, rang: Callable[[], None]) -> int:
+        """Call `rang` after so many seconds."""
+        number = self._number()
+        self._timers[number] = rang
+        self.outbox.append(effects.StartTimer(number, seconds))
+        return number
+
+    def cancel_timer(self, timer: int) -> None:
+        """Forget a timer."""
+        if self._timers.pop(timer, None) is not None:
+            self.outbox.append(effects.CancelTimer(timer))
+
+    def timer_rang(self, timer: int) -> None:
+        """A timer of the shell has run out."""
+        rang = self._timers.pop(timer, None)
+        if rang is not None:
+            rang()
+
+    def _start_alarm(self, seconds: float) -> tuple[int, Handle]:
+        alarm = Handle()
+        return self.start_timer(seconds, lambda: alarm.settle(True)), alarm
+
+    def _number(self) -> int:
+        number = self._next_id
+        self._next_id += 1
+        return number
+
+
+def cdp_error(error: Exception) -> dict[str, Any]:
+    """The `error` member that tells a client of a fault."""
+    if isinstance(error, (GuardError, ProtocolError)):
+        return error.to_cdp()
+    if isinstance(error, CallFailed):
+        return error.error
+    return GuardError(Code.TIMEOUT if isinstance(error, TimedOut) else Code.ERROR, str(error)).to_cdp()

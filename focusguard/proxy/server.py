@@ -1,0 +1,269 @@
+"""The server that clients connect to: HTTP discovery and WebSockets on one loopback port.
+
+Framing is the websockets library's protocol core; this shell reads, writes, and counts what a client leaves unread.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Protocol
+
+import anyio
+from anyio.abc import SocketAttribute, SocketStream
+from websockets.datastructures import Headers
+from websockets.frames import CloseCode, Frame, Opcode
+from websockets.http11 import Request, Response
+from websockets.protocol import State
+from websockets.server import ServerProtocol
+
+from focusguard.cdp.limits import Limits
+from focusguard.proxy.access import Access, Refusal
+
+CHUNK = 1 << 18
+#: Seconds for a client to take its last bytes when its connection is ended.
+CLOSE_SECONDS = 2.0
+
+_log = logging.getLogger("focusguard.server")
+
+
+class Peer(Protocol):
+    """Who is behind the server: the hub."""
+
+    def joined(self, client: int, target_id: str | None) -> None:
+        """A client's WebSocket is open."""
+
+    def said(self, client: int, data: bytes) -> None:
+        """A client's message."""
+
+    def left(self, client: int) -> None:
+        """A client is gone."""
+
+    def refuse_upgrade(self, path: str) -> Refusal | str | None:
+        """Where a WebSocket path leads: None the browser, a target id, or a refusal."""
+
+    async def http(self, method: str, path: str) -> tuple[int, str, bytes]:
+        """Answer an HTTP request: status, content type, body."""
+
+
+class Connection:
+    """One client's WebSocket."""
+
+    def __init__(self, client: int, stream: SocketStream, protocol: ServerProtocol, limits: Limits) -> None:
+        self.client = client
+        self._stream = stream
+        self._protocol = protocol
+        self._limits = limits
+        self._outgoing: list[bytes] = []
+        self._unsent = 0
+        self._more = anyio.Event()
+        self._ended = False
+
+    def send(self, data: bytes) -> None:
+        """Queue one text message; a client that leaves too much unread is ended."""
+        if self._ended or self._protocol.state is not State.OPEN:
+            return
+        self._protocol.send_text(data)
+        self.flush()
+        if self._unsent > self._limits.outgoing_bytes:
+            _log.warning(
+                "client %d leaves %d bytes unread: its connection is ended", self.client, self._unsent
+            )
+            self._outgoing.clear()
+            self._unsent = 0
+            self.close(CloseCode.TRY_AGAIN_LATER, f"more than {self._limits.outgoing_bytes} bytes unread")
+
+    def close(self, code: int, reason: str) -> None:
+        """Begin to end the connection."""
+        if not self._ended and self._protocol.state is State.OPEN:
+            self._protocol.send_close(code, reason)
+            self.flush()
+        self._ended = True
+        self._more.set()
+
+    def flush(self) -> None:
+        """Take what the protocol wants written."""
+        for data in self._protocol.data_to_send():
+            if data:
+                self._outgoing.append(data)
+                self._unsent += len(data)
+        if self._outgoing:
+            self._more.set()
+
+    async def write(self) -> None:
+        """Write until the connection ends; one write for everything that has gathered."""
+        while True:
+            await self._more.wait()
+            self._more = anyio.Event()
+            while self._outgoing:
+                batch, self._outgoing = self._outgoing, []
+                data = batch[0] if len(batch) == 1 else b"".join(batch)
+                await self._stream.send(data)
+                self._unsent = sum(map(len, self._outgoing))
+            if self._ended:
+                return
+
+
+class Server:
+    """Accepts clients and carries their messages to the peer."""
+
+    def __init__(self, peer: Peer, limits: Limits) -> None:
+        self._peer = peer
+        self._limits = limits
+        self._connections: dict[int, Connection] = {}
+        self._next = 1
+        self.access: Access
+
+    @asynccontextmanager
+    async def listen(self, port: int, token: str | None) -> AsyncIterator[None]:
+        """Listen on loopback until the block ends; port 0 takes a free one."""
+        listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port)
+        self.access = Access(listener.extra(SocketAttribute.local_port), token)
+        async with anyio.create_task_group() as tasks, listener:
+            tasks.start_soon(listener.serve, self._serve)
+            try:
+                yield
+            finally:
+                for connection in list(self._connections.values()):
+                    connection.close(CloseCode.GOING_AWAY, "the guard is stopping")
+                with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSE_SECONDS):
+                    while self._connections:
+                        await anyio.sleep(0.01)
+                tasks.cancel_scope.cancel()
+
+    def send(self, client: int, data: bytes) -> None:
+        """Send a message to a client, if it is still there."""
+        connection = self._connections.get(client)
+        if connection is not None:
+            connection.send(data)
+
+    def close(self, client: int, code: int, reason: str) -> None:
+        """End a client's connection."""
+        connection = self._connections.get(client)
+        if connection is not None:
+            connection.close(code, reason)
+
+    # -- one connection ----------------------------------------------------------------------------------------------
+    async def _serve(self, stream: SocketStream) -> None:
+        async with stream:
+            try:
+                await self._converse(stream)
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
+                return
+
+    async def _converse(self, stream: SocketStream) -> None:
+        protocol = ServerProtocol(max_size=self._limits.message_bytes)
+        request: Request | None = None
+        with anyio.move_on_after(self._limits.handshake_seconds):
+            request = await _read_request(stream, protocol)
+        if request is None:
+            return
+        path = self.access.check(request.path, list(request.headers.raw_items()))
+        upgrade = (
+            "websocket" in request.headers.get("Upgrade", "").lower() if isinstance(path, str) else False
+        )
+        if isinstance(path, Refusal):
+            await _answer(stream, path.status, "text/plain", path.text.encode())
+        elif not upgrade:
+            status, content_type, body = await self._peer.http(request.method, path)
+            await _answer(stream, status, content_type, body)
+        else:
+            await self._upgrade(stream, protocol, request, path)
+
+    async def _upgrade(
+        self, stream: SocketStream, protocol: ServerProtocol, request: Request, path: str
+    ) -> None:
+        where = self._peer.refuse_upgrade(path)
+        if len(self._connections) >= self._limits.clients:
+            where = Refusal(503, f"{self._limits.clients} clients are connected already")
+        if isinstance(where, Refusal):
+            await _answer(stream, where.status, "text/plain", where.text.encode())
+            return
+        response = protocol.accept(request)
+        protocol.send_response(response)
+        client = self._next
+        self._next += 1
+        connection = Connection(client, stream, protocol, self._limits)
+        connection.flush()
+        if response.status_code != 101:
+            connection.close(CloseCode.PROTOCOL_ERROR, "")
+            await connection.write()
+            return
+        self._connections[client] = connection
+        self._peer.joined(client, where)
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._write, connection, tasks)
+                await self._read(stream, protocol, connection)
+                connection.close(CloseCode.NORMAL_CLOSURE, "")
+                tasks.cancel_scope.deadline = anyio.current_time() + CLOSE_SECONDS
+        finally:
+            del self._connections[client]
+            self._peer.left(client)
+
+    async def _write(self, connection: Connection, tasks: anyio.abc.TaskGroup) -> None:
+        try:
+            await connection.write()
+        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+            pass
+        # What was said is written, or nobody takes it: there is nothing more to read either.
+        tasks.cancel_scope.cancel()
+
+    async def _read(self, stream: SocketStream, protocol: ServerProtocol, connection: Connection) -> None:
+        fragments: list[bytes] = []
+        while True:
+            for event in protocol.events_received():
+                if isinstance(event, Frame):
+                    self._take(connection, protocol, event, fragments)
+            connection.flush()
+            if protocol.state is not State.OPEN or protocol.close_expected():
+                return
+            try:
+                data = await stream.receive(CHUNK)
+            except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
+                return
+            protocol.receive_data(data)
+
+    def _take(
+        self, connection: Connection, protocol: ServerProtocol, frame: Frame, fragments: list[bytes]
+    ) -> None:
+        if frame.opcode is Opcode.TEXT and frame.fin:
+            self._peer.said(connection.client, bytes(frame.data))
+        elif frame.opcode is Opcode.BINARY:
+            protocol.fail(CloseCode.UNSUPPORTED_DATA, "CDP messages are text")
+        elif frame.opcode in (Opcode.TEXT, Opcode.CONT):
+            fragments.append(bytes(frame.data))
+            if frame.fin:
+                whole = b"".join(fragments)
+                fragments.clear()
+                self._peer.said(connection.client, whole)
+
+
+async def _read_request(stream: SocketStream, protocol: ServerProtocol) -> Request | None:
+    while True:
+        for event in protocol.events_received():
+            if isinstance(event, Request):
+                return event
+        for data in protocol.data_to_send():
+            if not data:
+                return None
+            await stream.send(data)
+        try:
+            protocol.receive_data(await stream.receive(CHUNK))
+        except anyio.EndOfStream:
+            return None
+
+
+async def _answer(stream: SocketStream, status: int, content_type: str, body: bytes) -> None:
+    headers = Headers(
+        [
+            ("Content-Type", f"{content_type}; charset=UTF-8"),
+            ("Content-Length", str(len(body))),
+            ("Cache-Control", "no-store"),
+            ("X-Content-Type-Options", "nosniff"),
+            ("Connection", "close"),
+        ]
+    )
+    reasons = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed"}
+    await stream.send(Response(status, reasons.get(status, "Error"), headers, body).serialize())
