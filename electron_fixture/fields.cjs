@@ -65,7 +65,8 @@ function activePath() {
   let root = document;
   while (root && root.activeElement) {
     names.push(nameOf(root.activeElement));
-    root = root.activeElement.shadowRoot;
+    // A webview's own shadow root holds nothing but its frame.
+    root = root.activeElement.tagName === 'WEBVIEW' ? null : root.activeElement.shadowRoot;
   }
   return names.length ? names : ['none'];
 }

@@ -108,11 +108,13 @@ class Journal {
     if (Number(process.versions.electron.split('.')[0]) < 10) {
       contents.on(/** @type {any} */ ('crashed'), () => crashed('crashed'));
     }
-    contents.on('did-navigate', () => {
+    const replaced = () => {
       for (const entry of this.gone) {
         if (/** @type {any} */ (entry).webContentsId === id) /** @type {any} */ (entry).open = false;
       }
-    });
+    };
+    contents.on('did-navigate', replaced);
+    contents.on('destroyed', replaced);
   }
 
   /** @param {Electron.BrowserWindow} window @param {string} name */

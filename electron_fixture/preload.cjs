@@ -51,6 +51,9 @@ function observe(event) {
   if (event instanceof MouseEvent) {
     Object.assign(record, { x: event.clientX, y: event.clientY, button: event.button, buttons: event.buttons, detail: event.detail });
   }
+  if (event.touches && event.changedTouches.length) {
+    Object.assign(record, { x: event.changedTouches[0].clientX, y: event.changedTouches[0].clientY });
+  }
   if ('shiftKey' in event) {
     Object.assign(record, { shift: event.shiftKey, ctrl: event.ctrlKey, alt: event.altKey, meta: event.metaKey });
   }

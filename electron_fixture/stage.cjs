@@ -145,7 +145,7 @@ class Stage {
     return this.registry.until(() => frames.every(there), LOAD_TIMEOUT, `${what} did not load`);
   }
 
-  /** @returns {Promise<import('./embeddings.cjs').Guest>} */
+  /** @returns {Promise<import('./embeddings.cjs').Guest>} In the first free place. */
   async addGuest() {
     const index = [0, 1].find((candidate) => !this.guests.has(candidate));
     if (index === undefined) throw new Error('no-room: the window has room for two guests');
@@ -205,6 +205,13 @@ class Stage {
     const docs = FRAMES.map((frame) => this.registry.find(guest.contentsId, frame));
     const whole = docs.every((doc) => doc !== undefined && !isGone(doc.pid));
     const main = docs[0];
+    const crashed = guest.contents.isCrashed && guest.contents.isCrashed();
+    if (crashed || (main && isGone(main.pid))) {
+      // Not by navigating it: Electron 33 ends the whole app when a webview without a renderer is loaded again.
+      await this.destroyGuest(guest.index);
+      await this.addGuest();
+      return;
+    }
     if (whole && main && withoutHash(main.url) === withoutHash(guest.home)) {
       await this.loaded(guest.contentsId, FRAMES, 0, `guest ${guest.index}`);
       return;

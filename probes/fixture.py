@@ -131,7 +131,7 @@ class Fixture:
         """Back to the start: values, selections, focus, counters, scroll, menus and logs, in every live document.
 
         The host's textarea has the focus afterwards, the guests have none; the sentinel is closed; a guest that had
-        navigated or lost a renderer is loaded anew.
+        navigated or lost a frame's renderer is loaded anew, one that lost its own is made anew (`opened` follows).
 
         Args:
             nonce: Unique name of the trial; one is made where none is given.
@@ -143,6 +143,9 @@ class Fixture:
         answer = await self._ask(Acknowledged, "reset", nonce=nonce)
         if (answer.nonce, answer.instance, answer.pid) != (nonce, self.hello.instance, self.hello.pid):
             raise FixtureError(f"foreign-acknowledgement: {answer!r} is not this fixture's")
+        known = {guest.web_contents_id for guest in self.opened.guests} if self.opened is not None else set()
+        if known != {document.web_contents_id for document in answer.documents if document.role == "guest"}:
+            await self.describe()
         return answer
 
     async def add_guest(self) -> GuestInfo:

@@ -391,6 +391,7 @@ class ResetDocument(Model):
     role: Role
     guest: int | None
     frame: str
+    web_contents_id: int
     active: list[str]
 
 
