@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -20,6 +20,7 @@ from focusguard.electron.janitor import Janitor
 from focusguard.electron.launching import ElectronProcess, launch_electron
 from focusguard.electron.runtimes import Runtime, runtime_at
 from focusguard.policy.borrow import Pace
+from focusguard.policy.effects import Report
 from focusguard.policy.guard import Guard as Policy
 from focusguard.policy.guard import Options
 from focusguard.proxy.hub import Hub
@@ -71,6 +72,10 @@ class RunningGuard:
             while len(self.guests()) < count:
                 await anyio.sleep(0.01)
         return self.guests()
+
+    def watch(self, watcher: Callable[[Report], None]) -> None:
+        """Have a function called for everything that the guard reports: guests, clients, borrows, refusals."""
+        self._hub.watchers.append(watcher)
 
     def metrics(self) -> dict[str, Any]:
         """Counts and borrow times, as `FocusGuard.getMetrics` gives them."""
@@ -129,6 +134,7 @@ async def launch(
     chosen = runtime if isinstance(runtime, Runtime) else runtime_at(Path(runtime))
     hub = _hub(pace, limits, bridge_expected=bridge != "none")
     async with AsyncExitStack() as stack:
+        stack.enter_context(_plain_errors())
         extra = dict(env or {})
         if bridge != "none":
             hub.link = await stack.enter_async_context(open_bridge_link(hub.bridge_said))
@@ -183,9 +189,22 @@ async def attach(
         UpstreamFailed: nothing answers at `url`.
     """
     hub = _hub(pace, limits, bridge_expected=False)
-    upstream = await WebSocketUpstream.open(url)
-    async with _running(hub, upstream, port, token, wait_for_bridge=False):
-        yield RunningGuard(hub)
+    with _plain_errors():
+        upstream = await WebSocketUpstream.open(url)
+        async with _running(hub, upstream, port, token, wait_for_bridge=False):
+            yield RunningGuard(hub)
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """One error leaves as itself, not as a group of one: task groups are an inner matter here."""
+    try:
+        yield
+    except BaseExceptionGroup as group:
+        fault: BaseException = group
+        while isinstance(fault, BaseExceptionGroup) and len(fault.exceptions) == 1:
+            fault = fault.exceptions[0]
+        raise fault from None
 
 
 def _hub(pace: Pace, limits: Limits, *, bridge_expected: bool) -> Hub:

@@ -17,11 +17,6 @@ from focusguard.errors import GuardError
 COMMANDS = {
     "run": ("focusguard.cli.run", "run", "Start an Electron app with its guest pages behind the guard."),
     "attach": ("focusguard.cli.run", "attach", "Guard an app that runs already, through its debugging port."),
-    "serve": (
-        "focusguard.cli.run",
-        "serve",
-        "Wait for an app's bridge, and guard the app that it belongs to.",
-    ),
     "probe": ("focusguard.cli.probe", "probe", "Measure where agent input lands, raw and guarded."),
     "electron": ("focusguard.cli.electron", "electron", "List, install and find Electron runtimes."),
 }
