@@ -9,9 +9,9 @@ from typing import Any
 
 import anyio
 
-from probes.landing.steps import App, At, Cdp, Handle, Pause, Session, Step
 from probes.landing.cdp_client import CdpClosedError, CdpError, GuestSessions
 from probes.landing.schema import Command
+from probes.landing.steps import App, At, Cdp, Handle, Pause, Session, Step
 
 METHOD_NOT_FOUND = -32601
 Point = tuple[float, float]

@@ -27,6 +27,7 @@ class Case:
         kind: Which events in a log are this case's input.
         tokens: For keys and text, the values that only the agent types.
         setup: Sent before the observation begins (emulation, attributes); its effects are not the case's.
+        cleanup: Sent when the trial is over, for buttons and touches that are still down.
         guest_focus: Where the guest's own focus is put beforehand.
         host_field: The field the person is in.
         routes, embeddings, windows: Where the case exists.
@@ -42,6 +43,7 @@ class Case:
     kind: Kind = "none"
     tokens: tuple[str, ...] = ()
     setup: tuple[Step, ...] = ()
+    cleanup: tuple[Step, ...] = ()
     guest_focus: GuestFocus = "main"
     host_field: HostField = "textarea"
     routes: tuple[Route, ...] = ROUTES
@@ -55,7 +57,9 @@ class Case:
     @property
     def sessions(self) -> frozenset[Session]:
         """The sessions that the client needs."""
-        return frozenset(step.session for step in (*self.setup, *self.steps) if isinstance(step, Cdp))
+        return frozenset(
+            step.session for step in (*self.setup, *self.steps, *self.cleanup) if isinstance(step, Cdp)
+        )
 
 
 def exists_in(case: Case, embedding: Embedding, window: Window, route: Route) -> bool:

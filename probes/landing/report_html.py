@@ -7,7 +7,6 @@ import json
 from collections.abc import Mapping, Sequence
 from html import escape
 
-from probes.landing.table import all_cases
 from probes.landing.cells import (
     MARKS,
     TONES,
@@ -20,6 +19,7 @@ from probes.landing.cells import (
     words_of,
 )
 from probes.landing.schema import Control, LandingResult, Row
+from probes.landing.table import all_cases
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --card: #fff; --ink: #1b1f24; --page: #f6f7f9;

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from probes.landing.table import all_cases
 from probes.landing.cells import MARKS, Column, case_order, columns_of, mark_of, totals_of, words_of
 from probes.landing.schema import LandingResult, Row
+from probes.landing.table import all_cases
 
 
 def render_markdown(result: LandingResult) -> str:

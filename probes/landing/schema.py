@@ -147,6 +147,7 @@ class Evidence(Model):
     next_key: str | None = Field(
         default=None, description="Hidden, raw: where a key sent to the focused widget of the window went."
     )
+    host_reloaded: bool = Field(default=False, description="The app's own page was loaded anew.")
     host_value: str = ""
     guest_values: dict[str, str] = Field(default_factory=dict)
     counters: dict[str, int] = Field(default_factory=dict)

@@ -52,7 +52,7 @@ def snapshot_of(state: observed.State, field_name: str, *, since_ms: float = 0.0
     )
 
 
-def gone_renderers(state: observed.State) -> list[str]:
+def gone_renderers(state: observed.State | observed.CrashState) -> list[str]:
     """Names of the guest's documents whose renderer is no more."""
     names = [
         f"guest:{entry.guest}: {entry.reason}" for entry in state.gone if entry.open and entry.role == "guest"

@@ -36,7 +36,7 @@ class Stage:
     Attributes:
         endpoint: The browser's WebSocket, of Electron itself or of the guard.
         person: Real input; None in a hidden window.
-        trials: How many trials it has seen.
+        blind: Switches the observer off; for the spec that shows that a run notices.
     """
 
     lane: Lane
@@ -46,7 +46,7 @@ class Stage:
     display: Display
     front: FrontWatch
     person: Person | None
-    trials: int = 0
+    blind: bool = False
 
     @property
     def headful(self) -> bool:
@@ -93,9 +93,10 @@ async def _guarded(
 ) -> AsyncIterator[tuple[Fixture, str]]:
     import focusguard  # late: what is measured is not needed to measure without it
 
-    async with open_fixture_control(janitor=janitor) as control:
-        async with focusguard.launch(runtime, app=FIXTURE, env=control.env, display=display) as guard:
-            with anyio.fail_after(60):
-                fixture = await control.connected()
-            fixture.process = guard.process
-            yield fixture, guard.ws_endpoint
+    async with open_fixture_control(janitor=janitor) as control, focusguard.launch(
+        runtime, app=FIXTURE, env=control.env, display=display, janitor=janitor
+    ) as guard:
+        with anyio.fail_after(60):
+            fixture = await control.connected()
+        fixture.process = guard.process
+        yield fixture, guard.ws_endpoint

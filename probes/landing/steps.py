@@ -43,7 +43,7 @@ class Cdp:
     method: str
     params: Mapping[str, Any] = field(default_factory=dict)
     session: Session = "root"
-    patience: float = 1.5
+    patience: float = 2.5
 
 
 @dataclass(frozen=True)
@@ -138,16 +138,16 @@ def mouse(
     kind: str, element: str, *, session: Session = "root", dx: float = 0, dy: float = 0, **params: Any
 ) -> Cdp:
     """One `Input.dispatchMouseEvent` at the middle of an element."""
-    where = {"x": At(element, "x", dx), "y": At(element, "y", dy)}
+    where: dict[str, Any] = {"x": At(element, "x", dx), "y": At(element, "y", dy)}
     return Cdp("Input.dispatchMouseEvent", {"type": kind, **where, **params}, session)
 
 
 def click(
-    element: str, *, session: Session = "root", button: str = "left", count: int = 1, moved: bool = True
+    element: str, *, session: Session = "root", button: str = "left", count: int = 1, moved: bool = False
 ) -> tuple[Step, ...]:
-    """Move, press and release, as client libraries do."""
+    """Press and release; with `moved`, the move before it that client libraries send."""
     mask = {"left": 1, "right": 2, "middle": 4}[button]
-    press = {"button": button, "clickCount": count}
+    press: dict[str, Any] = {"button": button, "clickCount": count}
     return (
         *((mouse("mouseMoved", element, session=session),) if moved else ()),
         mouse("mousePressed", element, session=session, buttons=mask, **press),

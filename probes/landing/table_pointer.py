@@ -30,16 +30,22 @@ def _webview(name: str, what: str, *setup: App | Cdp, **more: object) -> Case:
     return _press(name, what, setup=setup, routes=RAW_ONLY, embeddings=WEBVIEW_ONLY, **more)
 
 
+_GESTURE = 8.0  # seconds: a hidden window makes a frame a second, and a gesture takes several
 _AT_FIELD = {"x": At(FIELD, "x"), "y": At(FIELD, "y")}
 
 POINTER = (
-    _press("mouse-press", "Move, press and release on a field", quick=True),
+    _press("mouse-press", "Move, press and release on a field", steps=click(FIELD, moved=True), quick=True),
     _press("mouse-press.emulated-focus", "The press, focus emulation on", setup=(emulate(),), quick=True),
-    _press("mouse-press.no-release", "A press that is not released", steps=click(FIELD)[:2]),
+    _press(
+        "mouse-press.no-release",
+        "A press that is not released",
+        steps=click(FIELD)[:1],
+        cleanup=click(FIELD)[1:],
+    ),
     _press(
         "mouse-press.double",
         "A double click",
-        steps=(*click(FIELD), *click(FIELD, count=2, moved=False)),
+        steps=(*click(FIELD), *click(FIELD, count=2)),
     ),
     _press("mouse-press.right", "A press of the right button", steps=click(BUTTON, button="right")),
     _press("mouse-press.button", "A press on a button", steps=click(BUTTON)),
@@ -80,6 +86,7 @@ POINTER = (
     _press(
         "mouse-press.while-typing",
         "Presses while the person types",
+        steps=click(FIELD, moved=True),
         during=True,
         windows=HEADFUL_ONLY,
         quick=True,
@@ -147,7 +154,13 @@ POINTER = (
         "touch",
         quick=True,
     ),
-    Case("touch-start.no-end", "A touch that does not end", (touch("touchStart", FIELD),), "touch"),
+    Case(
+        "touch-start.no-end",
+        "A touch that does not end",
+        (touch("touchStart", FIELD),),
+        "touch",
+        cleanup=(touch("touchEnd", FIELD, points=False),),
+    ),
     Case(
         "touch-from-mouse",
         "Input.emulateTouchFromMouseEvent",
@@ -163,20 +176,32 @@ POINTER = (
     Case(
         "tap-gesture",
         "Input.synthesizeTapGesture",
-        (Cdp("Input.synthesizeTapGesture", _AT_FIELD),),
+        (Cdp("Input.synthesizeTapGesture", _AT_FIELD, patience=_GESTURE),),
         "gesture",
         quick=True,
     ),
     Case(
         "scroll-gesture",
         "Input.synthesizeScrollGesture",
-        (Cdp("Input.synthesizeScrollGesture", {**_AT_FIELD, "yDistance": -60, "speed": 4000}),),
+        (
+            Cdp(
+                "Input.synthesizeScrollGesture",
+                {**_AT_FIELD, "yDistance": -60, "speed": 4000},
+                patience=_GESTURE,
+            ),
+        ),
         "wheel",
     ),
     Case(
         "pinch-gesture",
         "Input.synthesizePinchGesture",
-        (Cdp("Input.synthesizePinchGesture", {**_AT_FIELD, "scaleFactor": 1.2, "relativeSpeed": 4000}),),
+        (
+            Cdp(
+                "Input.synthesizePinchGesture",
+                {**_AT_FIELD, "scaleFactor": 1.2, "relativeSpeed": 4000},
+                patience=_GESTURE,
+            ),
+        ),
         "gesture",
     ),
     Case(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
+import sys
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -23,10 +24,11 @@ from probes.landing.cdp_client import (
     attach_guest,
     find_guest,
     open_client,
+    single_error,
 )
-from probes.landing.observe import PERSON_KEYS, AgentInput, PersonInput, Snapshot, Verdict, judge
+from probes.landing.observe import PERSON_KEYS, AgentInput, PersonInput, Verdict, judge
 from probes.landing.schema import Evidence, Row
-from probes.landing.snapshots import active_name, snapshot_of
+from probes.landing.snapshots import active_name, gone_renderers, snapshot_of
 from probes.landing.stage import Stage
 from probes.landing.steps import FIELD, Cdp, Session
 
@@ -38,6 +40,9 @@ MAX_SIGHTINGS = 24
 DRAFT = "draft "
 
 AUTOFOCUS_PAGE = "data:text/html,<title>autofocus</title><input id=text data-field=text autofocus>"
+# Chromium hands these to a page with its next frame, and a hidden page makes one in a second.
+FRAME_KINDS = frozenset({"move", "wheel", "touch", "gesture"})
+LATE_SECONDS = {"hidden": 1.3, "headful": 0.3}
 QUIET = {"raw": 0.05, "guarded": 0.08}  # the guard looks again 50 ms after it has given the focus back
 
 
@@ -54,7 +59,6 @@ class Prepared:
     """A trial that is ready for the agent's first command."""
 
     performer: Performer
-    before: Snapshot
     state: observed.State
     mark: int
 
@@ -85,13 +89,12 @@ async def run_trial(stage: Stage, case: Case) -> Row:
         evidence=Evidence(nonce=nonce, instance=stage.fixture.hello.instance, what=case.what),
     )
     row.evidence.pid = stage.fixture.hello.pid
-    stage.trials += 1
     try:
         with anyio.fail_after(TRIAL_SECONDS):
             await _run(stage, case, nonce, row)
     except NoSuchThingError as error:
         row.status, row.evidence.reason = "unsupported", str(error)
-    except InvalidTrialError as error:
+    except (InvalidTrialError, CdpError, CdpClosedError) as error:
         row.status, row.evidence.reason = "invalid", str(error)
     except TimeoutError:
         row.status, row.evidence.reason = "invalid", f"not done within {TRIAL_SECONDS:g} s"
@@ -112,12 +115,12 @@ async def _run(stage: Stage, case: Case, nonce: str, row: Row) -> None:
                     await performer.perform(step)
         finally:
             row.reply, row.evidence.commands = performer.reply, performer.commands
-        await _become_quiet(stage, case)
+        await _become_quiet(stage, case, ready.state.seq)
         if stage.person is not None:
             person = PersonInput(person.during, PERSON_KEYS)
             await stage.person.type(PERSON_KEYS, rate=TYPING_RATE)
             await _settle(stage)
-        after = await _look(stage.fixture)
+        after = ready.state if stage.blind else await _look(stage.fixture)
         verdict = judge(
             snapshot_of(ready.state, case.host_field, since_ms=start_ms),
             snapshot_of(after, case.host_field, since_ms=start_ms),
@@ -126,8 +129,8 @@ async def _run(stage: Stage, case: Case, nonce: str, row: Row) -> None:
             raised=stage.front.changes(ready.mark),
             field_name=case.host_field,
         )
-        _fill(row, verdict, after, case)
-        if stage.person is None and not after.gone:
+        _fill(row, verdict, ready.state, after, case)
+        if stage.person is None and not (row.evidence.gone or row.evidence.host_reloaded):
             row.evidence.next_key = await _next_key(stage, after.seq)
         tried = {step.method for step in case.steps if isinstance(step, Cdp)}
         if tried and tried <= set(performer.unknown):
@@ -161,7 +164,12 @@ async def _prepared(stage: Stage, case: Case, nonce: str) -> AsyncIterator[Prepa
         except FixtureError as error:
             raise InvalidTrialError(f"preparation: {error}") from error
         _check(stage, case, state, nonce)
-        yield Prepared(performer, snapshot_of(state, case.host_field), state, stage.front.mark())
+        try:
+            yield Prepared(performer, state, stage.front.mark())
+        finally:
+            # What was left down goes up again while its client is still there.
+            for step in case.cleanup:
+                await performer.perform(step)
 
 
 def _check(stage: Stage, case: Case, state: observed.State, nonce: str) -> None:
@@ -190,21 +198,11 @@ async def _sessions(stage: Stage, case: Case) -> AsyncIterator[GuestSessions | N
     opened = stage.fixture.opened
     assert opened is not None
     url = opened.guests[0].url
-    try:
-        client_context = open_client(stage.endpoint)
-        client = await client_context.__aenter__()
-    except CdpClosedError as error:
-        raise InvalidTrialError(f"preparation: {error}") from error
-    try:
-        try:
+    frames = bool(case.sessions & {"frame", "nested"})
+    with single_error():
+        async with open_client(stage.endpoint) as client:
             target = await find_guest(client, url)
-            frames = bool(case.sessions & {"frame", "nested"})
-            sessions = await attach_guest(client, target, url, frames=frames)
-        except (CdpError, CdpClosedError) as error:
-            raise InvalidTrialError(f"preparation: {error}") from error
-        yield sessions
-    finally:
-        await client_context.__aexit__(None, None, None)
+            yield await attach_guest(client, target, url, frames=frames)
 
 
 def _values(stage: Stage, sessions: GuestSessions | None) -> dict[str, Any]:
@@ -240,7 +238,9 @@ def _app(fixture: Fixture) -> Any:
     async def perform(op: str, params: Mapping[str, Any]) -> str:
         assert fixture.opened is not None
         given = dict(params)
-        if op in ("send_input_event", "web_contents_insert_text"):
+        if op in ("send_input_event", "web_contents_insert_text") and given.pop("to", "guest") == "host":
+            given["webContentsId"] = fixture.opened.host.web_contents_id
+        elif op in ("send_input_event", "web_contents_insert_text"):
             given["webContentsId"] = fixture.opened.guests[0].web_contents_id
         try:
             await fixture.request(op, **given)
@@ -262,22 +262,28 @@ async def _act_while_typing(stage: Stage, performer: Performer, case: Case) -> N
             await performer.perform(step)
 
 
-async def _become_quiet(stage: Stage, case: Case) -> None:
+async def _become_quiet(stage: Stage, case: Case, since: int) -> None:
     if case.loads:
         await _wait_loaded(stage.fixture)
-    await _settle(stage)
+    newest = await _settle(stage)
+    if case.kind in FRAME_KINDS and newest <= since:
+        with anyio.move_on_after(LATE_SECONDS[stage.lane.window]):
+            while newest <= since:
+                newest = await _settle(stage)
     if case.destructive:
         with anyio.move_on_after(2.0):
-            while not (await stage.fixture.crash_state()).gone:
+            while not gone_renderers(await stage.fixture.crash_state()):
                 await anyio.sleep(0.05)
 
 
-async def _settle(stage: Stage) -> None:
+async def _settle(stage: Stage) -> int:
+    """Waits until nothing is logged any more; returns the number of the newest record."""
     try:
-        await stage.fixture.settle(quiet=QUIET[stage.lane.route], timeout=2.0)
+        return await stage.fixture.settle(quiet=QUIET[stage.lane.route], timeout=2.0)
     except FixtureError as error:
         if not str(error).startswith("not-quiet"):
             raise NeedsFreshAppError(str(error)) from error
+        return sys.maxsize
 
 
 async def _wait_loaded(fixture: Fixture) -> None:
@@ -326,7 +332,7 @@ async def _next_key(stage: Stage, since: int) -> str:
     return "nowhere"
 
 
-def _fill(row: Row, verdict: Verdict, after: observed.State, case: Case) -> None:
+def _fill(row: Row, verdict: Verdict, before: observed.State, after: observed.State, case: Case) -> None:
     evidence = row.evidence
     row.landing, row.leaked, row.stolen = list(verdict.landing), verdict.leaked, verdict.stolen
     row.focus_kept = verdict.focus_kept
@@ -338,6 +344,7 @@ def _fill(row: Row, verdict: Verdict, after: observed.State, case: Case) -> None
         verdict.typed,
     )
     host = after.host
+    evidence.host_reloaded = host.id != before.host.id
     evidence.host_value = str(host.values.get(case.host_field, ""))
     if host.page is not None:
         evidence.counters |= {f"host {name}": count for name, count in host.page.counters.items() if count}

@@ -1,0 +1,312 @@
+"""Runs a plan: lanes side by side, controls first in each, one app per lane as long as it lives."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import random
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import anyio
+from pydantic import BaseModel
+
+from focusguard.cli import version
+from focusguard.electron.display import Display, isolated_display
+from focusguard.electron.errors import RigError
+from focusguard.electron.janitor import Janitor, open_janitor
+from focusguard.electron.runtimes import REPOSITORY, Runtime
+from focusguard.errors import GuardError
+from probes.fixture import FixtureError
+from probes.landing.cases import Case, exists_in
+from probes.landing.cdp_client import single_error
+from probes.landing.controls import Break, run_controls
+from probes.landing.schema import (
+    Control,
+    Embedding,
+    Evidence,
+    LandingResult,
+    Plan,
+    Route,
+    Row,
+    RuntimeInfo,
+    Window,
+)
+from probes.landing.stage import Lane, Stage, UnsupportedEmbeddingError, open_stage
+from probes.landing.trial import NeedsFreshAppError, run_trial
+
+#: Folders whose files decide what a run shows.
+SOURCES = ("focusguard", "probes", "electron_fixture")
+#: Starts of one lane that may fail before the lane is given up.
+START_ATTEMPTS = 2
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a run is asked for, on one runtime."""
+
+    runtime: Runtime
+    embeddings: tuple[Embedding, ...]
+    windows: tuple[Window, ...]
+    routes: tuple[Route, ...]
+    cases: tuple[Case, ...]
+    quick: bool = False
+    seed: int = 0
+    jobs: int = 2
+    broken: Break | None = None
+
+    @property
+    def lanes(self) -> list[Lane]:
+        """The columns, in the order of the matrix."""
+        return [
+            Lane(embedding, window, route)
+            for embedding in self.embeddings
+            for window in self.windows
+            for route in self.routes
+        ]
+
+    def cases_of(self, lane: Lane) -> list[Case]:
+        """The cases that exist in a lane, those that may break the app last."""
+        here = [case for case in self.cases if exists_in(case, lane.embedding, lane.window, lane.route)]
+        if self.seed:
+            random.Random(f"{self.seed} {lane}").shuffle(here)
+        return sorted(here, key=lambda case: case.destructive)
+
+    @property
+    def cells(self) -> int:
+        """How many rows make the run complete."""
+        return sum(len(self.cases_of(lane)) for lane in self.lanes)
+
+
+class Event(BaseModel):
+    """Progress: a lane's new state in words, or a row."""
+
+    lane: str
+    text: str
+    row: Row | None = None
+
+
+@dataclass
+class Run:
+    """What a run has found so far; kept here so that an interrupted run has it too."""
+
+    request: Request
+    report: Callable[[Event], None]
+    rows: list[Row] = field(default_factory=list)
+    controls: list[Control] = field(default_factory=list)
+    faults: list[str] = field(default_factory=list)
+    screenshots: dict[str, bytes] = field(default_factory=dict)
+    chromium: str = ""
+    electron: str = ""
+    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    _begin: float = field(default_factory=time.monotonic)
+
+    async def perform(self) -> None:
+        """Runs all lanes, a few at a time."""
+        lanes = self.request.lanes
+        if self.request.seed:
+            random.Random(self.request.seed).shuffle(lanes)
+        limit = anyio.CapacityLimiter(max(1, self.request.jobs))
+        async with open_janitor() as janitor, anyio.create_task_group() as tasks:
+            for lane in lanes:
+                tasks.start_soon(self._lane, lane, janitor, limit)
+
+    async def _lane(self, lane: Lane, janitor: Janitor, limit: anyio.CapacityLimiter) -> None:
+        async with limit:
+            try:
+                with single_error():
+                    async with isolated_display(janitor=janitor) as display:
+                        await _LaneRun(self, lane, display, janitor).perform()
+            except (RigError, GuardError, FixtureError) as error:
+                self.faults.append(f"{lane}: {error}")
+            self.report(Event(lane=str(lane), text="done"))
+
+    def result(self) -> LandingResult:
+        """The document, complete or not."""
+        request = self.request
+        order = {case.name: index for index, case in enumerate(request.cases)}
+        lanes = {(lane.embedding, lane.window, lane.route): index for index, lane in enumerate(request.lanes)}
+        rows = sorted(
+            self.rows, key=lambda row: (order[row.case], lanes[(row.embedding, row.window, row.route)])
+        )
+        mark_twins(rows)
+        faults = [*self.faults, *_faults_of(rows, self.controls, request)]
+        return LandingResult(
+            tool=f"focusguard {version()}",
+            started=self.started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+            seconds=round(time.monotonic() - self._begin, 1),
+            system=f"{platform.system()} {platform.release()}, {platform.machine()}",
+            runtime=RuntimeInfo(
+                electron=self.electron or request.runtime.version,
+                chromium=self.chromium or request.runtime.chromium,
+                sha256=request.runtime.sha256,
+            ),
+            sources=hash_sources(REPOSITORY),
+            plan=Plan(
+                embeddings=list(request.embeddings),
+                windows=list(request.windows),
+                routes=list(request.routes),
+                cases=[case.name for case in request.cases],
+                quick=request.quick,
+                seed=request.seed,
+                cells=request.cells,
+            ),
+            controls=self.controls,
+            complete=not faults,
+            incomplete_because=faults,
+            rows=rows,
+        )
+
+
+@dataclass
+class _LaneRun:
+    """One lane: its cases, and the app that they run on."""
+
+    run: Run
+    lane: Lane
+    display: Display
+    janitor: Janitor
+    controlled: bool = False
+    retried: set[str] = field(default_factory=set)
+
+    async def perform(self) -> None:
+        pending = self.run.request.cases_of(self.lane)
+        failures = 0
+        while pending:
+            self._tell("starting")
+            before = len(pending)
+            try:
+                with single_error():
+                    async with open_stage(
+                        self.run.request.runtime, self.lane, self.display, self.janitor
+                    ) as stage:
+                        self.run.electron = stage.fixture.hello.electron
+                        self.run.chromium = stage.fixture.hello.chromium
+                        if not await self._controls(stage):
+                            return
+                        await self._trials(stage, pending)
+            except UnsupportedEmbeddingError as error:
+                for case in pending:
+                    self._add(_empty_row(self.lane, case, "unsupported", str(error)))
+                return
+            except (RigError, GuardError, FixtureError) as error:
+                if len(pending) == before:
+                    failures += 1
+                if failures >= START_ATTEMPTS:
+                    raise
+                self._tell(f"starting again: {error}")
+
+    async def _controls(self, stage: Stage) -> bool:
+        if not self.controlled:
+            self._tell("controls")
+            controls = await run_controls(stage, self.run.request.broken)
+            self.run.controls += controls
+            self.controlled = all(control.passed for control in controls)
+        return self.controlled
+
+    async def _trials(self, stage: Stage, pending: list[Case]) -> None:
+        """Works off the list until it is empty or the app is not fit for more."""
+        while pending:
+            case = pending[0]
+            self._tell(case.name)
+            try:
+                row = await run_trial(stage, case)
+            except NeedsFreshAppError as error:
+                pending.pop(0)
+                self._add(_empty_row(self.lane, case, "invalid", f"the app did not answer any more: {error}"))
+                return
+            if row.status == "invalid" and row.evidence.commands == [] and case.name not in self.retried:
+                # Nothing was done yet, so that a new app may be tried.
+                self.retried.add(case.name)
+                return
+            pending.pop(0)
+            if stage.headful and row.status == "observed":
+                await self._screenshot(row)
+            self._add(row)
+            if case.destructive or row.status == "invalid" or row.evidence.gone or row.evidence.host_reloaded:
+                return
+
+    async def _screenshot(self, row: Row) -> None:
+        async with anyio.TemporaryDirectory(prefix="focusguard-landing-") as folder:
+            data = (await self.display.screenshot(Path(folder) / "screen.png")).read_bytes()
+        name = hashlib.sha256(data).hexdigest()[:16]
+        self.run.screenshots[name] = data
+        row.evidence.screenshot = name
+
+    def _add(self, row: Row) -> None:
+        self.run.rows.append(row)
+        self.run.report(Event(lane=str(self.lane), text=row.case, row=row))
+
+    def _tell(self, text: str) -> None:
+        self.run.report(Event(lane=str(self.lane), text=text))
+
+
+def mark_twins(rows: Iterable[Row]) -> None:
+    """Writes into each guarded row whether the same cell without the guard showed a fault."""
+    known = {row.key: row for row in rows}
+    for row in known.values():
+        if row.route != "guarded":
+            continue
+        twin = known.get((row.case, row.embedding, row.window, "raw"))
+        if twin is None or twin.status != "observed":
+            row.evidence.twin = "absent"
+        else:
+            row.evidence.twin = "fault" if shows_fault(twin) else "no-fault"
+
+
+def shows_fault(raw: Row) -> bool:
+    """Whether a raw row shows something that a guard has to put right, misdirected input included."""
+    return raw.faulty or raw.landing == ["nowhere"]
+
+
+def hash_sources(root: Path, folders: Sequence[str] = SOURCES) -> dict[str, str]:
+    """One sha256 per folder, over the names and contents of its source files."""
+    result = {}
+    for folder in folders:
+        total = hashlib.sha256()
+        files = sorted(
+            path
+            for path in (root / folder).rglob("*")
+            if path.suffix in (".py", ".cjs", ".js", ".html", ".css", ".json")
+            and "node_modules" not in path.parts
+        )
+        for path in files:
+            total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
+        result[folder] = total.hexdigest()
+    return result
+
+
+def _empty_row(lane: Lane, case: Case, status: str, reason: str) -> Row:
+    return Row(
+        case=case.name,
+        embedding=lane.embedding,
+        window=lane.window,
+        route=lane.route,
+        guest_focus=case.guest_focus,
+        landing=[],
+        leaked=0,
+        stolen=0,
+        focus_kept=None,
+        reply="",
+        status="unsupported" if status == "unsupported" else "invalid",
+        evidence=Evidence(what=case.what, reason=reason),
+    )
+
+
+def _faults_of(rows: Sequence[Row], controls: Sequence[Control], request: Request) -> list[str]:
+    faults = [
+        f"control {item.name} failed on {item.embedding} {item.window} {item.route}: {item.seen}"
+        for item in controls
+        if not item.passed
+    ]
+    faults += [
+        f"{row.case} on {row.embedding} {row.window} {row.route} is invalid: {row.evidence.reason}"
+        for row in rows
+        if row.status == "invalid"
+    ]
+    if len(rows) < request.cells:
+        faults.append(f"{request.cells - len(rows)} of {request.cells} planned cells are missing")
+    return faults
