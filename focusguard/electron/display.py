@@ -38,7 +38,11 @@ OPENBOX_CONFIG = """<?xml version="1.0" encoding="UTF-8"?>
   <placement><policy>Smart</policy><center>yes</center></placement>
   <theme><name>Clearlooks</name><animateIconify>no</animateIconify></theme>
   <desktops><number>1</number><popupTime>0</popupTime></desktops>
-  <keyboard><keybind key="A-Tab"><action name="NextWindow"><dialog>none</dialog></action></keybind></keyboard>
+  <keyboard>
+    <keybind key="A-Tab">
+      <action name="NextWindow"><dialog>none</dialog><interactive>no</interactive><raise>yes</raise></action>
+    </keybind>
+  </keyboard>
   <mouse>
     <dragThreshold>3</dragThreshold><doubleClickTime>200</doubleClickTime>
     <context name="Titlebar">

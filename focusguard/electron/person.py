@@ -168,7 +168,7 @@ class Person:
             finally:
                 for key in reversed(held):
                     self._release(key, key.name)
-                self._sync()
+            self._sync()
 
     async def key_down(self, name: str) -> None:
         """Presses a key and keeps it down; the X server repeats it after its delay, as a keyboard does."""
@@ -179,6 +179,7 @@ class Person:
     async def key_up(self, name: str) -> None:
         """Releases a key."""
         key = self._key_for(name)
+        self._check()
         self._release(key, key.name)
         self._sync()
 
@@ -195,8 +196,7 @@ class Person:
     async def move(self, x: int, y: int) -> None:
         """Moves the pointer to a place on the screen, in pixels."""
         self._check()
-        self.journal.append(Stroke("motion", f"{x},{y}", time.monotonic_ns()))
-        xtest.fake_input(self._connection, X.MotionNotify, x=x, y=y)
+        self._send("motion", f"{x},{y}", X.MotionNotify, x=x, y=y)
         self._sync()
 
     async def click(self, x: int, y: int, button: int = 1, *, hold: float = 0.02, count: int = 1) -> None:
@@ -289,10 +289,10 @@ class Person:
         event = X.ButtonPress if down else X.ButtonRelease
         self._send("button-down" if down else "button-up", f"button {button}", event, button)
 
-    def _send(self, kind: StrokeKind, detail: str, event: int, code: int) -> None:
+    def _send(self, kind: StrokeKind, detail: str, event: int, code: int = 0, x: int = 0, y: int = 0) -> None:
         try:
             self.journal.append(Stroke(kind, detail, time.monotonic_ns()))
-            xtest.fake_input(self._connection, event, code)
+            xtest.fake_input(self._connection, event, code, x=x, y=y)
             self._connection.flush()
         except (xerror.ConnectionClosedError, OSError) as error:
             raise DisplayFailed(f"the isolated display {self._display.name} has gone: {error}") from error

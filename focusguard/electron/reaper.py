@@ -11,8 +11,10 @@ import json
 import os
 import shutil
 import signal
+import socket
 import sys
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 #: Present in the environment of everything that the rig starts, with a value of its own per janitor.
@@ -46,20 +48,23 @@ def group_members(pgid: int) -> list[int]:
     return members
 
 
-def marked_processes(mark: str) -> list[int]:
-    """The living processes, other than this one, that carry a janitor's mark in their environment."""
+def marked_processes(mark: str, folders: Iterable[str] = ()) -> list[int]:
+    """The living processes, other than this one, that belong to a janitor.
+
+    They carry its mark in their environment; Electron writes its title over that, but has its profile, which
+    is in one of the janitor's folders, on every command line.
+    """
     wanted = f"{MARK_VARIABLE}={mark}".encode()
+    profiles = tuple(f"--user-data-dir={folder}/".encode() for folder in folders)
     found = []
     for pid in _pids():
         try:
             environment = Path(f"/proc/{pid}/environ").read_bytes()
+            arguments = Path(f"/proc/{pid}/cmdline").read_bytes() if profiles else b""
         except OSError:
             continue
-        if (
-            pid != os.getpid()
-            and wanted in environment.split(b"\0")
-            and stat_fields(pid)[:1] not in (["Z"], ["X"])
-        ):
+        belongs = wanted in environment.split(b"\0") or any(item in arguments for item in profiles)
+        if belongs and pid != os.getpid() and stat_fields(pid)[:1] not in ([], ["Z"], ["X"]):
             found.append(pid)
     return found
 
@@ -81,15 +86,21 @@ def remove_path(path: str | os.PathLike[str]) -> None:
 
 
 def remove_x_files(number: int, server: int) -> None:
-    """Removes an X server's lock and socket, if the lock still names that server and not a later one."""
-    lock = Path(f"/tmp/.X{number}-lock")
-    try:
-        owner = int(lock.read_text())
-    except (OSError, ValueError):
-        return
-    if owner == server:
-        remove_path(f"/tmp/.X11-unix/X{number}")
-        remove_path(lock)
+    """Removes what a dead X server left: the lock that names it, and the socket if nobody answers there.
+
+    A server that was told to choose its number writes no lock, and a later one may have taken the number.
+    """
+    lock, place = Path(f"/tmp/.X{number}-lock"), f"/tmp/.X11-unix/X{number}"
+    with contextlib.suppress(OSError, ValueError):
+        if int(lock.read_text()) == server:
+            lock.unlink()
+    with socket.socket(socket.AF_UNIX) as caller:
+        try:
+            caller.connect(place)
+        except ConnectionRefusedError:
+            remove_path(place)
+        except OSError:
+            pass
 
 
 class _Watch:
@@ -126,7 +137,7 @@ class _Watch:
         self._wait(mine, GRACE)
         for pgid in mine:
             signal_group(pgid, signal.SIGKILL)
-        for pid in marked_processes(self.mark) if self.mark else []:
+        for pid in marked_processes(self.mark, self.paths):
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, signal.SIGKILL)
         self._wait(mine, GRACE)
@@ -138,7 +149,7 @@ class _Watch:
     def _wait(self, groups: list[int], seconds: float) -> None:
         deadline = time.monotonic() + seconds
         while time.monotonic() < deadline and (
-            any(group_members(pgid) for pgid in groups) or (self.mark and marked_processes(self.mark))
+            any(group_members(pgid) for pgid in groups) or marked_processes(self.mark, self.paths)
         ):
             time.sleep(0.02)
 

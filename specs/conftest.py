@@ -1,0 +1,142 @@
+"""Shared fixtures: a runtime, an isolated display, and waiting for a condition instead of for a while."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import anyio
+import pytest
+
+from focusguard.electron.display import Display, isolated_display
+from focusguard.electron.install import ensure_runtime
+from focusguard.electron.janitor import Janitor, open_janitor
+from focusguard.electron.launching import ElectronProcess
+from focusguard.electron.runtimes import KNOWN, Runtime, cached_runtime
+
+Eventually = Callable[..., Awaitable[Any]]
+
+#: A small app with one window; its page says what it sees, one JSON document per line, on standard output.
+APP_MAIN = """'use strict';
+const { app, BrowserWindow, Menu } = require('electron');
+function say(what) {
+  process.stdout.write('PAGE ' + (typeof what === 'string' ? what : JSON.stringify(what)) + '\\n');
+}
+say({ event: 'app', name: app.getName(), version: app.getVersion(), path: app.getAppPath(),
+  argv: process.argv, userData: app.getPath('userData'),
+  isMain: require.main === module, packaged: app.isPackaged, early: global.early || null });
+app.on('ready', () => {
+  Menu.setApplicationMenu(null); // its bar would be part of the window's height
+  const window = new BrowserWindow({ width: 600, height: 400, useContentSize: true });
+  window.webContents.on('console-message', (event, level, message) => {
+    say(message === undefined ? event.message : message);
+  });
+  window.loadFile('page.html');
+});
+"""
+APP_PAGE = """<!doctype html><meta charset="utf-8"><title>rig app</title>
+<body style="margin: 0; background: #3366cc">
+<textarea style="position: absolute; left: 20px; top: 20px; width: 300px; height: 100px"></textarea>
+<div style="height: 3000px"></div>
+<script>
+  'use strict';
+  const field = document.querySelector('textarea');
+  const say = (what) => console.log(JSON.stringify(what));
+  for (const type of ['keydown', 'keyup', 'mousedown', 'mouseup', 'mousemove', 'dblclick']) {
+    addEventListener(type, (event) => say({ event: type, key: event.key, code: event.code,
+      repeat: event.repeat, x: event.clientX, y: event.clientY, button: event.button,
+      buttons: event.buttons, trusted: event.isTrusted }), true);
+  }
+  addEventListener('scroll', () => say({ event: 'scroll', y: scrollY }), true);
+  field.addEventListener('input', () => say({ event: 'input', value: field.value }));
+  field.focus();
+  say({ event: 'ready' });
+</script>
+"""
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def runtime() -> Runtime:
+    """The Electron that everything is measured on; FOCUSGUARD_ELECTRON names another."""
+    return ensure_runtime()
+
+
+@pytest.fixture(scope="session", params=list(KNOWN))
+def known_runtime(request: pytest.FixtureRequest) -> Runtime:
+    """Every known Electron that is installed here, in turn."""
+    found = cached_runtime(request.param)
+    if found is None:
+        pytest.skip(f"Electron {request.param} is not installed: focusguard electron install {request.param}")
+    return found
+
+
+@pytest.fixture(scope="session")
+async def janitor() -> AsyncIterator[Janitor]:
+    async with open_janitor() as keeper:
+        yield keeper
+
+
+@pytest.fixture(scope="session")
+async def display(janitor: Janitor) -> AsyncIterator[Display]:
+    """One isolated display for the whole run."""
+    async with isolated_display(janitor=janitor) as shown:
+        yield shown
+
+
+@pytest.fixture
+def eventually() -> Eventually:
+    """Waits until a condition holds, bounded; returns what it gave."""
+
+    async def wait(condition: Callable[[], Any], *, seconds: float = 10.0, what: str = "") -> Any:
+        value: Any = None
+        with anyio.move_on_after(seconds):
+            while True:
+                value = condition()
+                if inspect.isawaitable(value):
+                    value = await value
+                if value:
+                    return value
+                await anyio.sleep(0.01)
+        said = what or " ".join(inspect.getsource(condition).split())
+        raise AssertionError(f"did not come true within {seconds:g} s (last: {value!r}): {said}")
+
+    return wait
+
+
+@pytest.fixture
+def rig_app(tmp_path: Path) -> Iterator[Path]:
+    """A small app with one window and one text field, which reports the events that its page sees."""
+    folder = tmp_path / "rig app"
+    folder.mkdir()
+    manifest = {"name": "rig-app", "productName": "Rig App", "version": "7.8.9", "main": "start.js"}
+    (folder / "package.json").write_text(json.dumps(manifest))
+    (folder / "start.js").write_text(APP_MAIN)
+    (folder / "page.html").write_text(APP_PAGE)
+    yield folder
+
+
+@pytest.fixture
+def said() -> Callable[[ElectronProcess], list[dict[str, Any]]]:
+    """What the rig app has reported so far."""
+
+    def read(process: ElectronProcess) -> list[dict[str, Any]]:
+        lines = process.output_tail(1 << 22).split("\n")[:-1]
+        return [json.loads(line.removeprefix("PAGE ")) for line in lines if line.startswith("PAGE {")]
+
+    return read
+
+
+def pytest_report_header() -> list[str]:
+    try:
+        found = ensure_runtime()
+    except Exception as error:
+        return [f"electron: none ({error})"]
+    return [f"electron: {found.version} ({found.source}, sha256 {found.sha256[:12]})"]
