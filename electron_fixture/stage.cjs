@@ -124,7 +124,8 @@ class Stage {
       window.show();
       await this.takeFocus();
     }
-    const count = Math.max(1, Math.min(BOXES.length, params.guests || 1));
+    const wanted = params.guests === undefined ? 1 : params.guests;
+    const count = Math.max(0, Math.min(BOXES.length, wanted));
     for (let index = 0; index < count; index += 1) await this.addGuest();
     if (this.headful) await this.takeFocus();
   }

@@ -106,6 +106,8 @@ class TargetTree:
 
 
 TAB_PREFIX = "tab-"
+#: The one browser context that clients see, whatever partitions the app uses; Playwright leaves a page without one alone.
+CONTEXT_ID = "F0C05000000000000000000000000000"
 
 
 def tab_id(guest_id: str) -> str:
@@ -120,7 +122,7 @@ def shown(info: TargetInfo, *, attached: bool, as_type: str | None = None) -> Ta
         for key in ("targetId", "title", "url", "canAccessOpener", "subtype", "parentFrameId")
         if key in info
     }
-    return {**kept, "type": as_type or info["type"], "attached": attached}
+    return {**kept, "type": as_type or info["type"], "attached": attached, "browserContextId": CONTEXT_ID}
 
 
 def shown_page(guest: Guest, *, attached: bool) -> TargetInfo:

@@ -120,7 +120,7 @@ class Server:
         """Listen on loopback until the block ends; port 0 takes a free one."""
         listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port)
         self.access = Access(listener.extra(SocketAttribute.local_port), token)
-        async with anyio.create_task_group() as tasks, listener:
+        async with listener, anyio.create_task_group() as tasks:
             tasks.start_soon(listener.serve, self._serve)
             try:
                 yield
