@@ -28,6 +28,7 @@ lint: tools ## Check style and types of the Python, and the JavaScript
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	@git ls-files -z --cached --others --exclude-standard '*.js' '*.cjs' | xargs -0 -r -n 1 node --check
+	$(PYTHON) scripts/generate-docs --check
 	node_modules/.bin/eslint --max-warnings 0 .
 
 format: tools ## Bring the Python into shape
