@@ -129,9 +129,7 @@ class BridgeLink:
         try:
             self._outgoing.send_nowait(_line(checked))
         except anyio.WouldBlock:
-            self._refuse(
-                checked.id, "bridge-busy", f"{MAX_QUEUED_REQUESTS} requests are waiting already"
-            )
+            self._refuse(checked.id, "bridge-busy", f"{MAX_QUEUED_REQUESTS} requests are waiting already")
             return
         except (anyio.BrokenResourceError, anyio.ClosedResourceError):
             self._refuse(checked.id, "bridge-lost", "the bridge has just gone")
@@ -277,14 +275,21 @@ async def open_bridge_link(on_message: Callable[[BridgeEvent], None]) -> AsyncIt
         The link. Start the app with `link.env` added to its environment.
     """
     folder = Path(tempfile.mkdtemp(prefix="focusguard-"))
+    failed: Exception | None = None
     try:
         folder.chmod(0o700)
         link = BridgeLink(folder / "bridge.sock", on_message)
         listener = await anyio.create_unix_listener(link.path, mode=0o600)
-        async with anyio.create_task_group() as tasks, listener:
+        async with listener, anyio.create_task_group() as tasks:
             tasks.start_soon(link._deliver_local)
             tasks.start_soon(listener.serve, link._serve_peer)
-            yield link
+            try:
+                yield link
+            except Exception as error:
+                # Not from inside the task group: it would wrap the caller's own error in a group.
+                failed = error
             tasks.cancel_scope.cancel()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+    if failed is not None:
+        raise failed

@@ -103,7 +103,7 @@ class BorrowBegun(Message):
     """Result of `borrow.begin`; `lease` is None when there is nothing to give back."""
 
     state: BorrowState
-    lease: str | None = None
+    lease: int | None = None
     waited_ms: float = Field(default=0.0, alias="waitedMs")
 
 

@@ -2,38 +2,50 @@
 /**
  * Borrowing the person's focus for one action of the agent, and bringing it and the person's keys home.
  *
- * While a lease is open every real key that reaches the borrowed guest is stopped there and queued. It goes out
- * to the person's place as soon as the pane has the focus back, and keys that reach that place in the meantime
- * queue up behind it, so that nothing is lost and nothing overtakes.
+ * From the moment a lease is asked for until the focus is home again, every real key is stopped, whether it
+ * reaches the guest or still the host: a key on its way into a page cannot be told apart from one that the
+ * focus move overtakes. The stopped keys then go to the person's place in order, and keys that come meanwhile
+ * queue up behind them, so that nothing is lost and nothing overtakes.
  */
 
 const { failure } = require('./panes.cjs');
 const { replay } = require('./keymap.cjs');
+const { createLedger } = require('./ledger.cjs');
 
 const TYPING_MS = 200;
 const END_MS = 500;
 const HOME_MS = 300;
+/** A press moves the focus within milliseconds; if none comes the keys must not wait for it. */
+const HOLD_MS = 200;
+/** Longest time that the focus is left in a guest for an agent. */
+const TAKE_MS = 5000;
+const KEYS_MS = 25;
 const GRACE_MS = 40;
 const MAX_QUEUE = 2000;
 
 /**
  * @typedef {object} Lease
- * @property {string} id
+ * @property {number} id
  * @property {any} guest
  * @property {Place} place
- * @property {number} keys keys brought home under this lease
+ * @property {boolean} take
+ * @property {number} keys presses brought home under this lease
  * @property {boolean} ended
  * @property {boolean} reloaded the host page was replaced while the lease was open
+ * @property {NodeJS.Timeout | null} bound
  */
 
 /**
- * @typedef {object} Place one host page in which leases are open or settling
+ * @typedef {object} Place one host page
  * @property {any} host
  * @property {any} home where the person's keys belong: the host, or another guest
- * @property {Map<string, Lease>} leases
+ * @property {Map<number, Lease>} leases
+ * @property {Map<number, number>} holding leases whose focus move is still to come or to be undone, to guest ids
  * @property {any[]} queue
  * @property {boolean} flushing
  * @property {boolean} asking
+ * @property {{ passed: number, seen: number }} counted keys let through, and keys the page had seen by then
+ * @property {ReturnType<typeof createLedger>} ledger
  */
 
 /**
@@ -57,82 +69,117 @@ function createBorrows({ targets, panes, marks, event }) {
 
   /** @param {any} host @returns {Place} */
   function placeOf(host) {
-    let place = places.get(host.id);
-    if (!place) {
-      place = { host, home: host, leases: new Map(), queue: [], flushing: false, asking: false };
-      places.set(host.id, place);
-      const id = host.id;
-      host.once('destroyed', () => places.delete(id));
-      host.on('did-start-navigation', (/** @type {any} */ first, /** @type {any} */ ...rest) => {
-        // Older versions pass the facts as arguments, newer ones on the event.
-        const main = first && first.isMainFrame !== undefined ? first.isMainFrame : rest[2];
-        const same = first && first.isSameDocument !== undefined ? first.isSameDocument : rest[1];
-        const now = places.get(id);
-        if (now && main && !same) for (const lease of now.leases.values()) lease.reloaded = true;
-      });
-    }
+    const known = places.get(host.id);
+    if (known) return known;
+    const id = host.id;
+    /** @type {Place} */
+    const place = {
+      host, home: host, leases: new Map(), holding: new Map(), queue: [], flushing: false, asking: false,
+      counted: { passed: 0, seen: 0 },
+      ledger: createLedger((input) => deliver(place, input)),
+    };
+    place.counted.passed = marks().passed(host);
+    places.set(id, place);
+    host.once('destroyed', () => {
+      place.ledger.forget();
+      places.delete(id);
+    });
+    host.on('did-start-navigation', (/** @type {any} */ first, /** @type {any[]} */ ...rest) => {
+      // Older versions pass the facts as arguments, newer ones on the event.
+      const main = first && first.isMainFrame !== undefined ? first.isMainFrame : rest[2];
+      const same = first && first.isSameDocument !== undefined ? first.isSameDocument : rest[1];
+      if (!main || same) return;
+      place.ledger.forget();
+      for (const lease of place.leases.values()) lease.reloaded = true;
+    });
     return place;
   }
+
+  // ---------------------------------------------------------------- the person's keys
 
   /**
    * A real key, before the page and the app see it.
    * @param {any} wc @param {any} input @returns {boolean} true: it is kept
    */
   function onRealKey(wc, input) {
+    const down = input.type === 'keyDown';
+   
+    if (down) {
+      lastKeyAt = clock();
+      for (const wake of Array.from(keyWaiters)) wake();
+    }
     const leases = caught.get(wc.id);
     if (leases && leases.size) {
       const lease = Array.from(leases)[leases.size - 1];
       if (lease.place.home !== wc) {
         keep(lease.place, input, lease);
+        if (!lease.take || lease.ended) askHome(lease.place);
         return true;
       }
     }
     for (const place of places.values()) {
-      if (place.home === wc && (place.queue.length || place.flushing)) {
-        keep(place, input, null);
+      if (place.home !== wc) continue;
+      if (place.holding.size || place.queue.length || place.flushing) {
+        keep(place, input, Array.from(place.leases.values()).pop() || null);
         return true;
       }
-    }
-    if (input.type === 'keyDown') {
-      lastKeyAt = clock();
-      for (const wake of Array.from(keyWaiters)) wake();
+      place.ledger.before(input);
+      if (down) place.ledger.clear();
     }
     return false;
   }
 
   /** @param {Place} place @param {any} input @param {Lease | null} lease */
   function keep(place, input, lease) {
-    if (input.type === 'keyDown') lastKeyAt = clock();
-    if (lease && input.type === 'keyDown') lease.keys += 1;
     place.queue.push(input);
-    if (place.queue.length > MAX_QUEUE) flush(place);
-    if (!place.asking) {
-      place.asking = true;
-      const done = () => {
-        place.asking = false;
-        flush(place);
-      };
-      panes.call(place.host, 'bringHome()', HOME_MS).then(done, done);
+    if (input.type === 'keyDown') {
+      if (lease) lease.keys += 1;
+      place.ledger.cloud();
     }
+    if (place.queue.length > MAX_QUEUE) {
+      place.holding.clear();
+      flush(place);
+    }
+  }
+
+  /** @param {Place} place has the pane give the focus back now, and lets the keys go */
+  function askHome(place) {
+    if (place.asking) return;
+    place.asking = true;
+    const done = () => {
+      place.asking = false;
+      flush(place);
+    };
+    panes.call(place.host, 'bringHome()', HOME_MS).then(done, done);
+  }
+
+  /** @param {Place} place @param {any} input @returns {Promise<void> | null} null: done at once */
+  function deliver(place, input) {
+    const home = place.home && !place.home.isDestroyed() ? place.home : place.host;
+    if (home.isDestroyed()) return null;
+    const way = replay(input);
+    if (!way) {
+      event('key.lost', { hostWebContentsId: home.id, key: input.key, code: input.code, type: input.type });
+      return null;
+    }
+    if (way.events) {
+      marks().deliver(home, way.events);
+      return null;
+    }
+    return deliverExactly(home, way);
   }
 
   /** @param {Place} place sends out what is queued, in order; keys that come meanwhile join the queue */
   async function flush(place) {
-    if (place.flushing) return;
+    if (place.flushing || place.holding.size) return;
     place.flushing = true;
     try {
-      while (place.queue.length) {
+      while (place.queue.length && !place.holding.size) {
         const input = place.queue.shift();
-        const home = place.home && !place.home.isDestroyed() ? place.home : place.host;
-        if (home.isDestroyed()) return;
-        const way = replay(input);
-        if (!way) {
-          event('key.lost', { hostWebContentsId: home.id, key: input.key, code: input.code, type: input.type });
-        } else if (way.events) {
-          marks().deliver(home, way.events);
-        } else {
-          await deliverExactly(home, way);
-        }
+        place.ledger.before(input);
+        const pending = deliver(place, input);
+        if (pending) await pending;
+        if (input.type === 'keyDown') place.ledger.clear();
       }
     } finally {
       place.flushing = false;
@@ -149,10 +196,15 @@ function createBorrows({ targets, panes, marks, event }) {
         mine = true;
       }
       for (const params of way.commands || []) {
-        await Promise.race([dbg.sendCommand('Input.dispatchKeyEvent', params), new Promise((_, no) => setTimeout(no, HOME_MS))]);
+        let timer;
+        const late = new Promise((_, no) => {
+          timer = setTimeout(() => no(new Error('late')), HOME_MS);
+        });
+        await Promise.race([dbg.sendCommand('Input.dispatchKeyEvent', params), late]).finally(() => clearTimeout(timer));
       }
     } catch (error) {
-      if (!home.isDestroyed()) marks().deliver(home, way.fallback || []);
+      // Late means that it is on its way; anything else that nothing was sent.
+      if (!home.isDestroyed() && (!error || error.message !== 'late')) marks().deliver(home, way.fallback || []);
     } finally {
       try {
         if (mine && !home.isDestroyed() && dbg.isAttached()) dbg.detach();
@@ -164,11 +216,21 @@ function createBorrows({ targets, panes, marks, event }) {
 
   /** @param {any} host @param {any} message */
   function onPaneMessage(host, message) {
-    if (message.event === 'returned') {
-      const place = places.get(host.id);
-      if (place) flush(place);
-    } else if (message.event === 'composition') {
+    const place = places.get(host.id);
+    if (message.event === 'composition') {
       event('composition', { hostWebContentsId: host.id, open: !!message.open });
+    } else if (place && message.event === 'returned') {
+      // Only leases that the pane knew at that moment: a later one still waits for its own press.
+      for (const id of message.leases) {
+        const open = place.leases.get(id);
+        const other = message.guestId && message.guestId !== place.holding.get(id);
+        if (open && !open.take && !other) place.holding.delete(id);
+      }
+      flush(place);
+    } else if (place && message.event === 'moved-on') {
+      place.holding.clear();
+      event('focus.person', { hostWebContentsId: host.id, where: message.reason });
+      askHome(place);
     }
   }
 
@@ -189,9 +251,18 @@ function createBorrows({ targets, panes, marks, event }) {
     });
   }
 
+  // ---------------------------------------------------------------- leases
+
+  /** @param {Place} place @param {any} answer @param {number} passed keys let through when it was asked */
+  function recount(place, answer, passed) {
+    if (typeof answer.seen !== 'number') return;
+    place.counted.seen = answer.seen;
+    place.counted.passed = passed;
+  }
+
   /** @param {any} params */
   async function begin(params) {
-    const guest = targets.get(params.webContentsId);
+    const guest = targets.get(Number(params.webContentsId));
     if (!guest) throw failure('no-such-target', 'there is no such page');
     const { kind, host } = targets.place(guest);
     if (kind !== 'webview' || !host) return { state: 'nothing-to-hold', lease: null, waitedMs: 0 };
@@ -199,37 +270,65 @@ function createBorrows({ targets, panes, marks, event }) {
     if (guest.isDestroyed() || host.isDestroyed()) throw failure('no-such-target', 'the page went away');
     marks().watch(guest);
     marks().watch(host);
-    const readyMs = Number(params.readyMs) || 150;
-    const deadline = Date.now() + readyMs;
-    const id = 'L' + (serial += 1);
-    const order = { lease: id, guestId: guest.id, expires: deadline, anyGuest: false };
+    const place = placeOf(host);
+    const id = (serial += 1);
+    place.holding.set(id, guest.id);
     let answer;
     try {
-      answer = await panes.call(host, `begin(${JSON.stringify(order)})`, readyMs);
-      if (answer.state === 'unknown-guest') {
-        await panes.learn(host, Math.max(1, deadline - Date.now()));
-        order.anyGuest = true;
-        answer = await panes.call(host, `begin(${JSON.stringify(order)})`, Math.max(1, deadline - Date.now()));
-      }
+      answer = await note(place, guest, id, !!params.take, Number(params.readyMs) || 150);
     } catch (error) {
-      panes.call(host, `drop('${id}')`, 5000).catch(() => undefined);
+      place.holding.delete(id);
+      panes.call(host, `drop(${id})`, 5000).catch(() => undefined);
+      flush(place);
       throw error;
     }
-    if (answer.state === 'expired') throw failure('pane-unavailable', 'the host page answered too late');
-    if (answer.state !== 'held') return { state: answer.state, lease: null, waitedMs };
-    const place = placeOf(host);
+    if (answer.state !== 'held' || !place.holding.has(id)) {
+      place.holding.delete(id);
+      flush(place);
+      return { state: answer.state, lease: null, waitedMs };
+    }
     if (place.leases.size === 0) {
       const other = answer.homeGuest ? targets.get(answer.homeGuest) : null;
       place.home = other || host;
       if (other) marks().watch(other);
     }
+    const take = !!params.take;
     /** @type {Lease} */
-    const lease = { id, guest, place, keys: 0, ended: false, reloaded: false };
+    const lease = { id, guest, place, take, keys: 0, ended: false, reloaded: false, bound: null };
     place.leases.set(id, lease);
     const set = caught.get(guest.id) || new Set();
     set.add(lease);
     caught.set(guest.id, set);
+    lease.bound = setTimeout(() => {
+      if (lease.take) end({ lease: id });
+      else if (place.holding.delete(id)) askHome(place);
+    }, take ? TAKE_MS : HOLD_MS);
     return { state: 'held', lease: id, waitedMs };
+  }
+
+  /** @param {Place} place @param {any} guest @param {number} id @param {boolean} take @param {number} readyMs */
+  async function note(place, guest, id, take, readyMs) {
+    const { host } = place;
+    const deadline = Date.now() + readyMs;
+    const left = () => Math.max(1, deadline - Date.now());
+    const passed = marks().passed(host);
+    const order = {
+      lease: id, guestId: guest.id, take, anyGuest: false, expires: deadline,
+      keys: place.home === host ? place.counted.seen + passed - place.counted.passed : 0,
+      keysMs: Math.min(KEYS_MS, readyMs / 2),
+    };
+    let answer = await panes.call(host, `begin(${JSON.stringify(order)})`, readyMs);
+    if (answer.state === 'unknown-guest') {
+      await panes.learn(host, left());
+      order.anyGuest = true;
+      answer = await panes.call(host, `begin(${JSON.stringify(order)})`, left());
+    }
+    recount(place, answer, passed);
+    if (answer.state === 'expired') throw failure('pane-unavailable', 'the host page answered too late');
+    if (answer.state === 'no-element' || answer.state === 'not-taken') {
+      throw failure('pane-unavailable', `the host page could not move the focus into the guest (${answer.state})`);
+    }
+    return answer;
   }
 
   /** @param {Lease} lease */
@@ -244,19 +343,20 @@ function createBorrows({ targets, panes, marks, event }) {
   async function end(params) {
     const place = Array.from(places.values()).find((one) => one.leases.has(params.lease));
     const lease = place && place.leases.get(params.lease);
-    if (!place || !lease) return { returned: false, reason: 'no-lease', heldMs: 0, broughtHome: 0 };
+    if (!place || !lease || lease.ended) return { returned: false, reason: 'no-lease', heldMs: 0, broughtHome: 0 };
     const recheckMs = params.recheckMs === undefined ? 50 : Number(params.recheckMs);
-    const settleMs = recheckMs + GRACE_MS;
     lease.ended = true;
+    if (lease.bound) clearTimeout(lease.bound);
     let result;
     try {
-      result = await panes.call(place.host, `end(${JSON.stringify({ lease: lease.id, settleMs })})`, END_MS);
-      if (result.reason === 'no-lease') result.reason = lease.reloaded ? 'host-reloaded' : 'no-lease';
+      const order = { lease: lease.id, settleMs: recheckMs + GRACE_MS };
+      result = await panes.call(place.host, `end(${JSON.stringify(order)})`, END_MS);
+      if (result.reason === 'no-lease' && lease.reloaded) result.reason = 'host-reloaded';
     } catch (error) {
-      const reason = place.host.isDestroyed() ? 'host-gone' : 'pane-unavailable';
-      result = { returned: false, reason, heldMs: 0 };
+      result = { returned: false, reason: place.host.isDestroyed() ? 'host-gone' : 'pane-unavailable', heldMs: 0 };
     }
     place.leases.delete(lease.id);
+    place.holding.delete(lease.id);
     if (result.reason === 'app-moved-focus' && !lease.guest.isDestroyed()) place.home = lease.guest;
     await flush(place);
     setTimeout(() => settle(place, lease), recheckMs);
@@ -271,11 +371,11 @@ function createBorrows({ targets, panes, marks, event }) {
   /** @param {Place} place @param {Lease} lease Chromium's own move may come after the end: look again */
   function settle(place, lease) {
     const done = (/** @type {any} */ answer) => {
+      event('borrow.settled', { lease: lease.id, again: !!(answer && answer.again), broughtHome: lease.keys });
       setTimeout(() => {
         release(lease);
         flush(place);
       }, GRACE_MS);
-      event('borrow.settled', { lease: lease.id, again: !!(answer && answer.again), broughtHome: lease.keys });
     };
     if (place.host.isDestroyed()) {
       release(lease);
@@ -286,16 +386,17 @@ function createBorrows({ targets, panes, marks, event }) {
 
   /** Ends everything at once: the guard is gone. */
   function abandon() {
+    for (const wake of Array.from(keyWaiters)) wake();
     for (const place of places.values()) {
-      for (const lease of Array.from(place.leases.values())) {
+      for (const lease of place.leases.values()) {
         lease.ended = true;
-        panes.call(place.host, `end(${JSON.stringify({ lease: lease.id, settleMs: 0 })})`, END_MS).catch(() => undefined);
+        if (lease.bound) clearTimeout(lease.bound);
       }
       place.leases.clear();
-      flush(place);
+      place.holding.clear();
+      askHome(place);
     }
     caught.clear();
-    for (const wake of Array.from(keyWaiters)) wake();
   }
 
   return {

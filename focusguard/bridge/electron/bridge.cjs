@@ -82,11 +82,13 @@ function run(api, electron, path, token) {
   const { createPanes, failure, within } = require('./panes.cjs');
   const { createTargets } = require('./targets.cjs');
   const { createBorrows } = require('./borrow.cjs');
+  const { createShields } = require('./shields.cjs');
 
   const targets = createTargets(electron, api);
   /** @type {ReturnType<typeof createMarks>} */
   let marks;
   const event = (/** @type {string} */ name, /** @type {object} */ params) => link.event(name, params);
+  const shields = createShields(electron);
   const panes = createPanes((host, message) => borrows.onPaneMessage(host, message));
   const borrows = createBorrows({ targets, panes, marks: () => marks, event });
   marks = createMarks({ onRealKey: borrows.onRealKey });
@@ -189,6 +191,7 @@ function run(api, electron, path, token) {
     },
     onReady: () => {
       marks.start();
+      shields.start();
       for (const wc of webContents.getAllWebContents()) {
         follow(wc);
         adopt(wc);
@@ -196,6 +199,7 @@ function run(api, electron, path, token) {
     },
     onLost: () => {
       borrows.abandon();
+      shields.stop();
       marks.stop();
       panes.stop();
       for (const id of panes.hosts()) {
@@ -204,6 +208,8 @@ function run(api, electron, path, token) {
       }
     },
   });
+  // Before the first page, whether or not the guard is there yet: the shield sleeps until a pane wakes it.
+  shields.start();
   app.on('web-contents-created', (/** @type {any} */ _event, /** @type {any} */ wc) => follow(wc));
   app.on('will-quit', () => link.close());
 }

@@ -20,6 +20,7 @@ const WORLD = 73117;
  * @property {number} marks open marks
  * @property {number} generation counts marks, so that a late release does not end a newer one
  * @property {boolean} menuHeld
+ * @property {number} passed real key presses that went on to the page
  * @property {() => void} undo
  */
 
@@ -42,7 +43,7 @@ function createMarks(hooks) {
     const own = Object.prototype.hasOwnProperty.call(wc, 'emit');
     /** @type {Watched} */
     const state = {
-      wc, sending: 0, delivering: 0, personal: 0, marks: 0, generation: 0, menuHeld: false,
+      wc, sending: 0, delivering: 0, personal: 0, marks: 0, generation: 0, menuHeld: false, passed: 0,
       undo: () => {
         if (wc.emit !== hooked) return;
         if (own) wc.emit = original;
@@ -70,6 +71,7 @@ function createMarks(hooks) {
         return original.apply(this, arguments);
       } finally {
         state.personal -= 1;
+        if (input && input.type === 'keyDown' && !event.defaultPrevented) state.passed += 1;
       }
     }
     wc.emit = hooked;
@@ -151,6 +153,11 @@ function createMarks(hooks) {
     mark: (/** @type {any} */ wc) => {
       const state = watch(wc);
       if (state) mark(state);
+    },
+    /** @param {any} wc @returns {number} */
+    passed: (wc) => {
+      const state = all.get(wc.id);
+      return state ? state.passed : 0;
     },
     /** @param {any} wc @param {boolean} leased */
     isAgentInput: (wc, leased) => {

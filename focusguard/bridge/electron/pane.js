@@ -1,4 +1,5 @@
 'use strict';
+/* global createPlaces, globalThis */
 /**
  * The pane: runs in an isolated world of the host page. It notes where the person's focus is, brings it back
  * as soon as Chromium moves it to a guest on the agent's behalf, and keeps the page from seeing that.
@@ -9,12 +10,19 @@
  */
 (() => {
   const NAME = '__focusguardPane';
-  if (globalThis[NAME]) return;
+  const world = /** @type {any} */ (globalThis);
+  if (world[NAME]) return;
+  const { isGuestElement, deepActive, isBody, noteDetails, putBackDetails } = createPlaces();
 
   const FOCUS_EVENTS = ['blur', 'focus', 'focusin', 'focusout'];
+  const COMPOSITION_EVENTS = ['compositionstart', 'compositionupdate', 'compositionend'];
+  /** Longest wait for the page's own focus: it does not come when another window has come to the front. */
+  const ARRIVAL_MS = 40;
   const now = () => performance.now();
 
-  /** What the pane tells the main process: taken one batch at a time by `next`. */
+  // ---------------------------------------------------------------- telling the main process
+
+  /** @type {object[]} */
   const outbox = [];
   /** @type {((batch: object[]) => void) | null} */
   let waiting = null;
@@ -22,11 +30,19 @@
   function tell(message) {
     outbox.push(message);
     if (outbox.length > 256) outbox.shift();
-    if (waiting) {
-      const wake = waiting;
-      waiting = null;
-      wake(outbox.splice(0));
-    }
+    if (!waiting) return;
+    const wake = waiting;
+    waiting = null;
+    wake(outbox.splice(0));
+  }
+
+  /** @returns {Promise<object[]>} */
+  function next() {
+    if (outbox.length) return Promise.resolve(outbox.splice(0));
+    if (waiting) waiting([]);
+    return new Promise((resolve) => {
+      waiting = resolve;
+    });
   }
 
   /** Runs a function in the next task, without the clamping of timers. */
@@ -43,225 +59,154 @@
     channel.port2.postMessage(0);
   }
 
-  // ---------------------------------------------------------------- where the focus is
-
-  /** @param {Element | null} element */
-  function isGuestElement(element) {
-    return !!element && element.localName === 'webview';
-  }
-
-  /** @param {Element} frame @returns {Document | null} */
-  function innerDocument(frame) {
-    try {
-      return frame.contentDocument || null;
-    } catch (error) {
-      return null;
-    }
-  }
-
-  /** The deepest active element, through open shadow roots and same-origin frames, and the documents passed. */
-  function deepActive() {
-    const documents = [document];
-    let element = document.activeElement;
-    for (;;) {
-      if (!element || isGuestElement(element)) break;
-      if (element.shadowRoot && element.shadowRoot.activeElement) {
-        element = element.shadowRoot.activeElement;
-        continue;
-      }
-      const tag = element.localName;
-      const inner = tag === 'iframe' || tag === 'frame' ? innerDocument(element) : null;
-      if (!inner) break;
-      documents.push(inner);
-      element = inner.activeElement;
-    }
-    return { element, documents };
-  }
-
-  /** @param {Element | null} element */
-  function isBody(element) {
-    return !element || element === element.ownerDocument.body || element === element.ownerDocument.documentElement;
-  }
-
-  /** @param {any} element */
-  function fieldSelection(element) {
-    try {
-      if (typeof element.selectionStart !== 'number') return null;
-      return { start: element.selectionStart, end: element.selectionEnd, direction: element.selectionDirection };
-    } catch (error) {
-      return null;
-    }
-  }
-
-  /** @param {Element} element */
-  function rangeSelection(element) {
-    const root = element.getRootNode();
-    // Chromium keeps a selection inside a shadow tree on the shadow root.
-    const selection = root !== element.ownerDocument && /** @type {any} */ (root).getSelection
-      ? /** @type {any} */ (root).getSelection()
-      : element.ownerDocument.getSelection();
-    if (!selection || !selection.anchorNode) return null;
-    return {
-      selection,
-      anchorNode: selection.anchorNode,
-      anchorOffset: selection.anchorOffset,
-      focusNode: selection.focusNode,
-      focusOffset: selection.focusOffset,
-    };
-  }
-
-  /** @param {Element} element @returns {{ element: Element, left: number, top: number }[]} */
-  function scrolls(element) {
-    const found = [];
-    /** @type {any} */
-    let at = element;
-    while (at) {
-      if (at.nodeType === 1 && (at.scrollTop || at.scrollLeft || at === element)) {
-        found.push({ element: at, left: at.scrollLeft, top: at.scrollTop });
-      }
-      at = at.parentNode || at.host || (at.nodeType === 9 && at.defaultView ? at.defaultView.frameElement : null);
-    }
-    const root = document.scrollingElement;
-    if (root && !found.some((one) => one.element === root)) {
-      found.push({ element: root, left: root.scrollLeft, top: root.scrollTop });
-    }
-    return found;
-  }
-
   // ---------------------------------------------------------------- state
 
   /**
    * @typedef {object} Home the person's place in this page, shared by all leases that are open at once
-   * @property {Element | null} element
-   * @property {Document} document
-   * @property {any} field
-   * @property {any} range
-   * @property {any[]} scroll
-   * @property {Document[]} documents
+   * @property {any} element
    * @property {string | null} movedOn why the person's newer choice wins, or null
+   * @property {boolean} pageFocus whether the page had the window's focus
    * @property {number} away when the focus left, or 0
+   * @property {number} from the guest it was last taken by, 0 if unknown
    * @property {number} heldMs
    * @property {number} returns
-   * @property {{ event: Event, target: EventTarget }[]} swallowed events kept from the page
-   * @property {boolean} windowBlurred the window's blur was swallowed, and no focus since
+   * @property {Set<EventTarget>} left targets whose `blur` was kept from the page and not yet undone
    */
 
-  /** @type {Map<string, { guestId: number }>} */
+  /** @type {Map<number, { guestId: number, take: boolean }>} */
   const leases = new Map();
   /** @type {Home | null} */
   let home = null;
   let restoring = false;
+  let passing = false;
   let checkPlanned = false;
-  /** How long after its leases a home still is watched for a late move of the focus. */
+  let laterPlanned = false;
+  /** Until when a home is watched after its last lease, for a late move of the focus. */
   let settleUntil = 0;
-  /** @type {WeakMap<Element, number>} */
+  /** @type {Set<() => void>} called when the focus has arrived at home */
+  const arrivals = new Set();
+  /** Real keys seen; the main process compares it with what it let through. */
+  let keysSeen = 0;
+  /** @type {Set<() => void>} */
+  const keyWaiters = new Set();
+  /** @type {WeakMap<any, number>} */
   const guestIds = new WeakMap();
-  /** @type {WeakSet<Element>} fields whose `change` event was kept from the page and is still owed */
+  /** @type {WeakSet<any>} fields whose `change` was kept from the page and is still owed */
   const owedChange = new WeakSet();
-  let composing = 0;
+  /** @type {Set<any>} */
   const compositionTargets = new Set();
+
+  const taken = () => Array.from(leases.values()).some((lease) => lease.take);
+  const watching = () => !!home && !home.movedOn && (leases.size > 0 || now() <= settleUntil);
+
+  function composing() {
+    for (const one of compositionTargets) if (!one.isConnected) compositionTargets.delete(one);
+    return compositionTargets.size > 0;
+  }
+
+  /** @param {string} reason */
+  function moveOn(reason) {
+    if (!home || home.movedOn) return;
+    home.movedOn = reason;
+    payBlurs(home);
+    tell({ event: 'moved-on', reason });
+  }
 
   // ---------------------------------------------------------------- giving back
 
-  /** @param {Home} note @returns {boolean} */
+  /**
+   * The page's focus comes back by way of the browser, later than the element's: only then are the two moves
+   * that make up a press's theft (page focus, then focused frame) over, and keys can be sent after them.
+   * @param {Home} note @returns {boolean}
+   */
   function isHome(note) {
-    const { element } = deepActive();
-    return element === note.element || (isBody(element) && isBody(note.element) && element === note.element);
+    return deepActive().element === note.element && (document.hasFocus() || !note.pageFocus);
   }
 
-  /** @param {Home} note puts caret, range and scroll back where they were, if anything moved them */
-  function putBackSelection(note) {
-    const element = /** @type {any} */ (note.element);
-    if (note.field) {
-      const at = fieldSelection(element);
-      const want = note.field;
-      if (at && (at.start !== want.start || at.end !== want.end || at.direction !== want.direction)) {
-        element.setSelectionRange(want.start, want.end, want.direction);
-      }
-    } else if (note.range) {
-      const { selection, anchorNode, anchorOffset, focusNode, focusOffset } = note.range;
-      const same = selection.anchorNode === anchorNode && selection.anchorOffset === anchorOffset
-        && selection.focusNode === focusNode && selection.focusOffset === focusOffset;
-      if (!same && anchorNode.isConnected && focusNode && focusNode.isConnected) {
-        selection.setBaseAndExtent(anchorNode, anchorOffset, focusNode, focusOffset);
-      }
-    }
-    for (const one of note.scroll) {
-      if (one.element.scrollTop !== one.top) one.element.scrollTop = one.top;
-      if (one.element.scrollLeft !== one.left) one.element.scrollLeft = one.left;
-    }
+  /** @param {Home} note */
+  function arrive(note) {
+    if (!note.away || !isHome(note)) return;
+    note.heldMs += now() - note.away;
+    note.away = 0;
+    note.returns += 1;
+    tell({ event: 'returned', leases: Array.from(leases.keys()), guestId: note.from });
+    for (const wake of Array.from(arrivals)) wake();
   }
 
-  /** @param {Home} note notes caret, range and scroll as they are; the person may have typed since the lease */
-  function notePlace(note) {
-    const { element } = note;
-    note.field = element ? fieldSelection(element) : null;
-    note.range = element && !note.field ? rangeSelection(element) : null;
-    note.scroll = element ? scrolls(element) : [];
+  /** @param {string} outcome @returns {Promise<string>} the same, once the focus has arrived or the bound is over */
+  function afterArrival(outcome) {
+    const note = home;
+    if ((outcome !== 'returned' && outcome !== 'at-home') || !note || !note.away) return Promise.resolve(outcome);
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        arrivals.delete(done);
+        resolve(outcome === 'at-home' && note.returns ? 'returned' : outcome);
+      };
+      const timer = setTimeout(done, ARRIVAL_MS);
+      arrivals.add(done);
+    });
   }
 
-  /** @returns {string} what came of it: returned | at-home | moved-on reason | gone */
+  /** @returns {string} returned | at-home | not-accepted | why the person's newer choice wins */
   function giveBack() {
     const note = home;
     if (!note) return 'no-note';
     if (note.movedOn) return note.movedOn;
     const { element: active } = deepActive();
-    if (isHome(note)) {
-      if (note.away) arrive(note);
+    if (active === note.element) {
+      arrive(note);
       return 'at-home';
     }
-    const guest = isGuestElement(active);
-    if (!guest && !isBody(active)) {
-      note.movedOn = 'focus-elsewhere';
-      return note.movedOn;
+    if (!isGuestElement(active) && !isBody(active)) {
+      moveOn('focus-elsewhere');
+      return 'focus-elsewhere';
     }
-    if (note.element && !note.element.isConnected) {
-      note.movedOn = 'element-gone';
-      if (!guest) return note.movedOn;
-    }
+    const gone = note.element && !note.element.isConnected;
     restoring = true;
     try {
-      if (!note.element || isBody(note.element) || !note.element.isConnected) {
-        if (active) /** @type {any} */ (active).blur();
+      if (gone || isBody(note.element)) {
+        if (active && !isBody(active)) active.blur();
       } else {
-        /** @type {any} */ (note.element).focus({ preventScroll: true });
-        putBackSelection(note);
+        // Read now rather than at the borrow's begin: a key that was on its way may have come since.
+        const details = noteDetails(note.element);
+        note.element.focus({ preventScroll: true });
+        putBackDetails(note.element, details);
       }
     } catch (error) {
-      // A page may have replaced focus(); what counts is where the focus is now.
+      // A page may have broken focus() of its own element; what counts is where the focus is now.
     } finally {
       restoring = false;
     }
-    if (note.movedOn) return note.movedOn;
-    if (!isHome(note)) return 'not-accepted';
+    const reached = deepActive().element;
+    if (gone) {
+      note.movedOn = 'element-gone';
+      return 'element-gone';
+    }
+    if (reached !== note.element) return 'not-accepted';
+    if (isGuestElement(active)) note.from = guestIds.get(active) || 0;
+    if (!note.away) note.away = now();
     arrive(note);
     return 'returned';
-  }
-
-  /** @param {Home} note */
-  function arrive(note) {
-    if (note.away) {
-      note.heldMs += now() - note.away;
-      note.away = 0;
-    }
-    note.returns += 1;
-    tell({ event: 'returned', heldMs: note.heldMs, returns: note.returns });
   }
 
   /** After Chromium's events of a focus move are over: is it one that the agent caused? */
   function check() {
     checkPlanned = false;
-    if (!home || home.movedOn) return;
-    if (leases.size === 0 && now() > settleUntil) return;
+    if (!watching() || taken()) return;
     const { element: active } = deepActive();
-    if (isHome(home)) {
-      if (home.away) arrive(home);
+    if (!isGuestElement(active) && !isBody(active) && home && active !== home.element) {
+      moveOn('focus-elsewhere');
       return;
     }
-    if (isGuestElement(active) || isBody(active)) giveBack();
-    else {
-      home.movedOn = 'focus-elsewhere';
-      replaySwallowed();
+    giveBack();
+    // Between the two moves nothing can be seen; look again until the second one has come and is undone.
+    if (home && home.away && leases.size && !laterPlanned) {
+      laterPlanned = true;
+      setTimeout(() => {
+        laterPlanned = false;
+        check();
+      }, 2);
     }
   }
 
@@ -273,290 +218,295 @@
 
   // ---------------------------------------------------------------- what the page sees
 
-  /** @param {Event} event */
+  /** @param {Event} event an event of the page, or the shield's question about one */
   function swallow(event) {
-    event.stopImmediatePropagation();
+    if (event.type.indexOf('focusguard:') === 0) event.preventDefault();
+    else event.stopImmediatePropagation();
   }
 
-  /** The person or the app really moved on: the page gets the events that were kept from it. */
-  function replaySwallowed() {
-    if (!home) return;
-    const list = home.swallowed.splice(0);
-    const left = new Set();
-    for (const { event, target } of list) {
-      const key = event.type;
-      if (key === 'blur' || key === 'focusout') left.add(target);
-    }
-    for (const target of left) {
-      if (/** @type {any} */ (target).isConnected && home.element === target && isHome(home)) continue;
-      const view = /** @type {any} */ (target).ownerDocument ? /** @type {any} */ (target).ownerDocument.defaultView : target;
-      const Focus = (view && view.FocusEvent) || FocusEvent;
-      payChange(/** @type {any} */ (target));
-      restoring = false;
-      passing = true;
-      try {
-        target.dispatchEvent(new Focus('blur', { composed: true }));
-        if (/** @type {any} */ (target).nodeType) target.dispatchEvent(new Focus('focusout', { bubbles: true, composed: true }));
-      } finally {
-        passing = false;
-      }
-    }
-  }
-  let passing = false;
-
-  /** @param {any} element */
-  function payChange(element) {
-    if (!element || !owedChange.has(element)) return;
-    owedChange.delete(element);
+  /** @param {any} target @param {Event} event */
+  function dispatch(target, event) {
     passing = true;
     try {
-      element.dispatchEvent(new Event('change', { bubbles: true }));
+      target.dispatchEvent(event);
     } finally {
       passing = false;
     }
   }
 
-  /** @param {FocusEvent} event */
+  /** @param {Home} note the focus stays away after all: the page gets the events that were kept from it */
+  function payBlurs(note) {
+    for (const target of Array.from(note.left)) {
+      note.left.delete(target);
+      const node = /** @type {any} */ (target);
+      if (node.nodeType && (!node.isConnected || deepActive().element === node)) continue;
+      if (!node.nodeType && document.hasFocus()) continue;
+      payChange(node);
+      dispatch(node, new FocusEvent('blur', { composed: true }));
+      if (node.nodeType) dispatch(node, new FocusEvent('focusout', { bubbles: true, composed: true }));
+    }
+  }
+
+  /** @param {any} element */
+  function payChange(element) {
+    if (!element || !owedChange.has(element)) return;
+    owedChange.delete(element);
+    dispatch(element, new Event('change', { bubbles: true }));
+  }
+
+  /** @param {any} event */
+  function targetOf(event) {
+    return (event.composedPath ? event.composedPath()[0] : null) || event.target;
+  }
+
+  /** @param {any} event */
   function onFocusEvent(event) {
     if (passing) return;
-    const target = /** @type {any} */ (event.composedPath ? event.composedPath()[0] : event.target);
-    const watching = home && !home.movedOn && (leases.size > 0 || now() <= settleUntil);
-    if (!watching || !home) {
-      if (event.type === 'blur' && target && target.nodeType === 1) payChange(target);
+    const type = event.type.replace('focusguard:', '');
+    const target = targetOf(event);
+    if (!watching() || !home) {
+      if (type === 'blur' && target && target.nodeType === 1) payChange(target);
       return;
     }
     if (restoring) {
       swallow(event);
+      if (type === 'focus') home.left.delete(target);
       return;
     }
-    const related = /** @type {any} */ (event.relatedTarget);
-    if (event.type === 'blur' || event.type === 'focusout') {
-      // A move between two elements of this page names the other one; a move to a guest names none.
-      if (related && !isGuestElement(related)) return;
-      if (home.swallowed.length < 64) home.swallowed.push({ event, target });
-      swallow(event);
-      if (!home.away && (target === home.element || !target.nodeType || isBody(home.element))) {
-        home.away = now();
-        notePlace(home);
+    if (type === 'blur' || type === 'focusout') {
+      // A move made by a script or a click names where the focus goes; Chromium's move to a guest names nothing.
+      const to = event.relatedTarget;
+      if (to) {
+        moveOn(isGuestElement(to) ? 'app-moved-focus' : 'focus-elsewhere');
+        return;
       }
+      swallow(event);
+      if (type === 'blur') home.left.add(target);
+      if (!home.away && (target === home.element || !target.nodeType)) home.away = now();
       planCheck();
       return;
     }
     if (isGuestElement(target)) {
-      swallow(event);
-      noticeScripted(() => {
-        if (home && !home.movedOn) home.movedOn = 'app-moved-focus';
-      });
-      planCheck();
+      if (!taken()) moveOn('app-moved-focus');
       return;
     }
-    if (!target.nodeType) {
-      swallow(event);
-      planCheck();
+    if (target.nodeType && target !== home.element) {
+      moveOn('focus-elsewhere');
       return;
     }
-    if (target !== home.element) {
-      home.movedOn = 'focus-elsewhere';
-      replaySwallowed();
-    } else {
-      swallow(event);
-      planCheck();
-    }
-  }
-
-  /**
-   * Calls back if the event being handled comes from a script of the page. Between two listeners of a native
-   * event the microtasks run; while a script is on the stack they cannot.
-   * @param {() => void} yes
-   */
-  function noticeScripted(yes) {
-    let ran = false;
-    Promise.resolve().then(() => {
-      ran = true;
-    });
-    afterListener.push(() => {
-      if (!ran) yes();
-    });
-  }
-  /** @type {(() => void)[]} */
-  const afterListener = [];
-  function runAfterListener() {
-    for (const one of afterListener.splice(0)) one();
+    swallow(event);
+    if (type === 'focus') home.left.delete(target);
+    planCheck();
   }
 
   /** @param {Event} event */
-  function onPersonPress(event) {
-    if (!event.isTrusted || !home || leases.size === 0) return;
-    if (!home.movedOn) {
-      home.movedOn = 'person-pressed';
-      replaySwallowed();
-    }
+  function onPress(event) {
+    if (event.isTrusted && leases.size > 0) moveOn('person-pressed');
   }
 
-  /** @param {Event} event */
+  /** @param {any} event */
   function onChange(event) {
-    if (passing || !event.isTrusted) return;
-    const target = /** @type {any} */ (event.composedPath ? event.composedPath()[0] : event.target);
-    if (!home || home.movedOn || target !== home.element || !(leases.size > 0 || now() <= settleUntil)) {
+    if (passing || (!event.isTrusted && event.type === 'change')) return;
+    const target = targetOf(event);
+    if (!watching() || !home || target !== home.element || restoring) {
       owedChange.delete(target);
       return;
     }
-    // Only text fields fire `change` because they lose the focus.
-    if (!fieldSelection(target) && !/^(number|email|date|time|month|week|datetime-local)$/.test(target.type || '')) return;
+    // Only text fields fire `change` for losing the focus; a list or a box fires it for what the person chose.
+    if (!/^(text|search|url|tel|email|password|number|textarea|date|time|month|week|datetime-local)$/.test(target.type)) return;
     owedChange.add(target);
     swallow(event);
   }
 
-  /** @param {Event} event */
+  /** @param {any} event */
   function onInput(event) {
-    const target = /** @type {any} */ (event.composedPath ? event.composedPath()[0] : event.target);
-    // Chromium will fire `change` by itself again for what is typed from here on.
-    if (target && event.isTrusted && owedChange.has(target)) owedChange.delete(target);
+    // From here on Chromium itself owes the `change`.
+    if (event.isTrusted) owedChange.delete(targetOf(event));
   }
 
-  /** @param {Event} event */
+  /** @param {any} event */
   function onComposition(event) {
     if (!event.isTrusted) return;
-    const open = event.type !== 'compositionend';
-    const target = event.composedPath ? event.composedPath()[0] : event.target;
-    if (open === compositionTargets.has(target)) return;
-    if (open) compositionTargets.add(target);
-    else compositionTargets.delete(target);
-    const count = compositionTargets.size;
-    if (!!count !== !!composing) tell({ event: 'composition', open: !!count });
-    composing = count;
+    const before = compositionTargets.size > 0;
+    if (event.type === 'compositionend') compositionTargets.delete(targetOf(event));
+    else compositionTargets.add(targetOf(event));
+    const open = compositionTargets.size > 0;
+    if (open !== before) tell({ event: 'composition', open });
   }
 
-  /** @type {WeakSet<Window>} */
+  /** @param {Event} event */
+  function onKey(event) {
+    if (!event.isTrusted) return;
+    keysSeen += 1;
+    if (keyWaiters.size) for (const wake of Array.from(keyWaiters)) wake();
+  }
+
+  /** @type {WeakSet<any>} */
   const listened = new WeakSet();
-  /** @type {{ view: Window, type: string, listener: any }[]} */
+  /** @type {{ view: any, type: string, listener: any }[]} */
   const listeners = [];
 
-  /** @param {Document} doc */
-  function listen(doc) {
-    const view = doc.defaultView;
+  /** @param {any} view */
+  function listen(view) {
     if (!view || listened.has(view)) return;
     listened.add(view);
     const on = (/** @type {string} */ type, /** @type {any} */ listener) => {
       view.addEventListener(type, listener, true);
       listeners.push({ view, type, listener });
     };
-    for (const type of FOCUS_EVENTS) on(type, onFocusEvent);
-    for (const type of ['focus', 'focusin']) on(type, runAfterListener);
-    on('change', onChange);
+    const shielded = !view.dispatchEvent(new Event('focusguard:arm', { cancelable: true }));
+    const prefix = shielded ? 'focusguard:' : '';
+    for (const type of FOCUS_EVENTS) on(prefix + type, onFocusEvent);
+    on(prefix + 'change', onChange);
     on('input', onInput);
-    for (const type of ['mousedown', 'touchstart']) on(type, onPersonPress);
-    for (const type of ['compositionstart', 'compositionupdate', 'compositionend']) on(type, onComposition);
+    on('keydown', onKey);
+    for (const type of ['mousedown', 'touchstart']) on(type, onPress);
+    for (const type of COMPOSITION_EVENTS) on(type, onComposition);
   }
 
   // ---------------------------------------------------------------- what the main process asks
 
+  /** @param {number} count @param {number} ms waits until that many keys have been seen, one task more, or the bound */
+  function caughtUp(count, ms) {
+    return new Promise((resolve) => {
+      if (keysSeen >= count) {
+        soon(() => resolve(undefined));
+        return;
+      }
+      const done = () => {
+        keyWaiters.delete(wake);
+        clearTimeout(timer);
+        // The character follows its key as an event of its own.
+        soon(() => soon(() => resolve(undefined)));
+      };
+      const wake = () => {
+        if (keysSeen >= count) done();
+      };
+      const timer = setTimeout(done, ms);
+      keyWaiters.add(wake);
+    });
+  }
+
   /**
-   * @param {{ lease: string, guestId: number, expires: number, anyGuest?: boolean }} order `expires` is wall-clock time: an answer
-   *   after it would hold the focus for nobody.
+   * @typedef {object} Order
+   * @property {number} lease
+   * @property {number} guestId
+   * @property {boolean} take move the focus into the guest, and leave it there until the end
+   * @property {boolean} anyGuest go on even if it is not known which element holds which guest
+   * @property {number} expires wall-clock time after which an answer would hold the focus for nobody
+   * @property {number} keys real keys that must have arrived first
+   * @property {number} keysMs longest wait for them
    */
-  function begin(order) {
+
+  /** @param {Order} order */
+  async function begin(order) {
+    if (composing()) return { state: 'composing' };
+    await caughtUp(order.keys, order.keysMs);
     if (Date.now() > order.expires) return { state: 'expired' };
-    if (compositionTargets.size) {
-      for (const one of compositionTargets) if (!one.isConnected) compositionTargets.delete(one);
-      composing = compositionTargets.size;
-    }
-    if (composing) return { state: 'composing' };
+    if (composing()) return { state: 'composing' };
     if (leases.size === 0 || !home || home.movedOn) {
       const { element, documents } = deepActive();
       if (isGuestElement(element)) {
         const id = guestIds.get(element);
         if (id === undefined && !order.anyGuest) return { state: 'unknown-guest' };
-        if (id === order.guestId) return { state: 'guest-focused' };
+        if (id === order.guestId) return { state: 'guest-focused', seen: keysSeen };
       }
-      documents.forEach(listen);
+      for (const one of documents) listen(one.defaultView);
       home = {
-        element,
-        document: element ? element.ownerDocument : document,
-        field: null,
-        range: null,
-        scroll: [],
-        documents,
-        movedOn: null,
-        away: 0,
-        heldMs: 0,
-        returns: 0,
-        swallowed: [],
-        windowBlurred: false,
+        element, movedOn: null, pageFocus: document.hasFocus(), away: 0, from: 0, heldMs: 0, returns: 0, left: new Set(),
       };
-      notePlace(home);
     }
-    leases.set(order.lease, { guestId: order.guestId });
+    if (order.take) {
+      const element = guestElement(order.guestId);
+      if (!element && !order.anyGuest) return { state: 'unknown-guest' };
+      if (!element) return { state: 'no-element' };
+      leases.set(order.lease, { guestId: order.guestId, take: true });
+      takeFocus(element);
+      if (deepActive().element !== element) {
+        leases.delete(order.lease);
+        giveBack();
+        return { state: 'not-taken' };
+      }
+    }
+    leases.set(order.lease, { guestId: order.guestId, take: order.take });
     const at = home.element;
-    return {
-      state: 'held',
-      windowFocused: document.hasFocus(),
-      homeGuest: isGuestElement(at) ? guestIds.get(/** @type {Element} */ (at)) : 0,
-    };
+    return { state: 'held', homeGuest: (isGuestElement(at) && guestIds.get(at)) || 0, seen: keysSeen };
   }
 
-  /** @param {{ lease: string, settleMs: number }} order */
-  function end(order) {
-    if (!leases.has(order.lease) || !home) return { returned: false, reason: 'no-lease', heldMs: 0, returns: 0 };
-    const outcome = giveBack();
+  /** @param {any} element */
+  function takeFocus(element) {
+    const inner = element.shadowRoot && element.shadowRoot.querySelector('iframe,object,embed');
+    if (home && !home.away) home.away = now();
+    restoring = true;
+    try {
+      (inner || element).focus({ preventScroll: true });
+    } finally {
+      restoring = false;
+    }
+  }
+
+  /** @param {number} id @returns {any} */
+  function guestElement(id) {
+    for (const one of Array.from(document.querySelectorAll('webview'))) if (guestIds.get(one) === id) return one;
+    return null;
+  }
+
+  /** @param {{ lease: number, settleMs: number }} order */
+  async function end(order) {
+    if (!leases.has(order.lease) || !home) return { returned: false, reason: 'no-lease', heldMs: 0, seen: keysSeen };
     const note = home;
     leases.delete(order.lease);
-    if (leases.size === 0) settleUntil = now() + order.settleMs;
-    if (note.movedOn) replaySwallowed();
-    const back = outcome === 'returned' || (outcome === 'at-home' && note.returns > 0);
+    settleUntil = Math.max(settleUntil, now() + order.settleMs);
+    const outcome = taken() ? 'still-taken' : await afterArrival(giveBack());
+    const returned = outcome === 'returned' || (outcome === 'at-home' && note.returns > 0);
     const heldMs = note.heldMs + (note.away ? now() - note.away : 0);
-    return { returned: back, reason: outcome === 'at-home' && back ? 'returned' : outcome, heldMs, returns: note.returns };
-  }
-
-  /** Gives the focus back now, if an agent has it, and says how that went. */
-  function bringHome() {
-    return { outcome: giveBack() };
-  }
-
-  /** @param {string} lease forgets a lease whose answer came too late for the main process */
-  function drop(lease) {
-    giveBack();
-    leases.delete(lease);
-    return true;
+    note.heldMs = 0;
+    return { returned, reason: returned ? 'returned' : outcome, heldMs, seen: keysSeen };
   }
 
   /** Looks once more, after the last lease, whether Chromium moved the focus late. */
   function recheck() {
-    const before = home ? home.returns : 0;
-    if (!home) return { again: false };
-    if (leases.size === 0) settleUntil = Math.max(settleUntil, now() + 1);
+    if (!home || leases.size) return { again: false };
+    const before = home.returns;
+    settleUntil = Math.max(settleUntil, now() + 1);
     check();
-    const again = home.returns > before;
-    if (leases.size === 0) {
-      settleUntil = 0;
-      home.swallowed.length = 0;
-    }
-    return { again, movedOn: home.movedOn };
+    // The person may have gone to another window meanwhile: then the page is owed the event of that.
+    if (!home.movedOn) payBlurs(home);
+    return { again: home.returns > before };
+  }
+
+  /** Gives the focus back now, if an agent has it for a press, and says how that went. */
+  async function bringHome() {
+    return { outcome: taken() ? 'taken' : await afterArrival(giveBack()), seen: keysSeen };
+  }
+
+  /** @param {number} lease forgets a lease whose answer came too late for the main process */
+  function drop(lease) {
+    if (leases.delete(lease) && !taken()) giveBack();
+    return true;
   }
 
   /** The invisible touch of the person's field after which the input method talks to it again. */
   function nudge() {
-    const { element } = deepActive();
-    const field = /** @type {any} */ (element);
-    if (!field || isBody(field) || isGuestElement(field) || composing) return Promise.resolve({ nudged: false });
+    const field = deepActive().element;
+    if (!field || isBody(field) || isGuestElement(field) || composing()) return Promise.resolve({ nudged: false });
     const had = field.getAttribute('enterkeyhint');
     const other = had === 'next' ? 'done' : 'next';
     return new Promise((resolve) => {
       field.setAttribute('enterkeyhint', other);
-      const back = () => {
+      requestAnimationFrame(() => soon(() => {
         if (had === null) field.removeAttribute('enterkeyhint');
         else field.setAttribute('enterkeyhint', had);
         resolve({ nudged: true });
-      };
-      requestAnimationFrame(() => soon(back));
+      }));
     });
   }
 
-  /** @param {string} type @param {(element: Element, id: number) => void} [then] */
+  /** @param {string} type hears from the page's own world which element holds which guest */
   function learnGuests(type) {
     const hear = (/** @type {any} */ event) => {
       event.stopImmediatePropagation();
-      const target = event.composedPath ? event.composedPath()[0] : event.target;
+      const target = targetOf(event);
       if (isGuestElement(target) && typeof event.detail === 'number') guestIds.set(target, event.detail);
     };
     window.addEventListener(type, hear, true);
@@ -569,6 +519,7 @@
     leases.clear();
     settleUntil = 0;
     home = null;
+    window.dispatchEvent(new Event('focusguard:disarm'));
     for (const { view, type, listener } of listeners.splice(0)) {
       try {
         view.removeEventListener(type, listener, true);
@@ -577,22 +528,12 @@
       }
     }
     if (waiting) waiting([]);
-    delete globalThis[NAME];
+    delete world[NAME];
     return true;
   }
 
-  /** @returns {Promise<object[]>} */
-  function next() {
-    if (outbox.length) return Promise.resolve(outbox.splice(0));
-    if (waiting) waiting([]);
-    return new Promise((resolve) => {
-      waiting = resolve;
-    });
-  }
-
-  listen(document);
-  globalThis[NAME] = {
-    begin, end, bringHome, drop, recheck, nudge, learnGuests, stop, next,
-    composition: () => ({ open: composing > 0 }),
+  listen(window);
+  world[NAME] = {
+    begin, end, recheck, bringHome, drop, nudge, learnGuests, stop, next, composition: () => ({ open: composing() }),
   };
 })();

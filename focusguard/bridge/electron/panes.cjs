@@ -8,6 +8,11 @@ const WORLD = 73117;
 const NAME = 'globalThis.__focusguardPane';
 const ABSENT = '__absent__';
 
+/** @param {string} name */
+function read(name) {
+  return fs.readFileSync(path.join(__dirname, name), 'utf8');
+}
+
 /** @param {string} code @param {string} message */
 function failure(code, message) {
   return Object.assign(new Error(message), { code });
@@ -70,11 +75,11 @@ function createPanes(onMessage) {
   function inject(host) {
     const state = entry(host);
     if (!state.injecting) {
-      if (source === null) source = fs.readFileSync(path.join(__dirname, 'pane.js'), 'utf8');
+      if (source === null) source = ['pane-place.js', 'pane.js'].map(read).join('\n');
       const done = () => {
         state.injecting = null;
       };
-      state.injecting = run(host, source + '\n;0').then((value) => {
+      state.injecting = run(host, `(() => {${source}\n})();0`).then((value) => {
         done();
         listen(host);
         return value;

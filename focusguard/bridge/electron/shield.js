@@ -1,0 +1,34 @@
+'use strict';
+/**
+ * Preload of host pages: the first listeners on the window. It does nothing until the pane asks it to; then the
+ * pane is told of each focus event before the page is, and may keep it from the page.
+ *
+ * The pane comes into a page that has long been running, and Chromium calls the listeners of the window's own
+ * `blur` and `focus` in the order of their registration: without this file a page would see those two.
+ * The pane lives in another world, so the two talk through events on the same nodes.
+ */
+(() => {
+  let armed = false;
+  window.addEventListener('focusguard:arm', (event) => {
+    armed = true;
+    event.preventDefault();
+  });
+  window.addEventListener('focusguard:disarm', () => {
+    armed = false;
+  });
+  /** @param {Event} event */
+  function ask(event) {
+    if (!armed || !event.isTrusted) return;
+    const target = event.composedPath()[0] || event.target;
+    if (!target) return;
+    const question = new FocusEvent('focusguard:' + event.type, {
+      bubbles: true,
+      cancelable: true,
+      composed: true,
+      relatedTarget: /** @type {FocusEvent} */ (event).relatedTarget || null,
+    });
+    target.dispatchEvent(question);
+    if (question.defaultPrevented) event.stopImmediatePropagation();
+  }
+  for (const type of ['blur', 'focus', 'focusin', 'focusout', 'change']) window.addEventListener(type, ask, true);
+})();
