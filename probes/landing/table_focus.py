@@ -166,7 +166,7 @@ FOCUS = (
         (Cdp("Page.navigate", {"url": "@autofocus-url"}, patience=_SLOW),),
         loads=True,
     ),
-    Case("reload", "Page.reload", (Cdp("Page.reload", patience=_SLOW),), loads=True, quick=True),
+    Case("reload", "Page.reload", (Cdp("Page.reload", patience=_SLOW),), loads=True),
     Case(
         "history-back",
         "Back in history",

@@ -178,7 +178,6 @@ POINTER = (
         "Input.synthesizeTapGesture",
         (Cdp("Input.synthesizeTapGesture", _AT_FIELD, patience=_GESTURE),),
         "gesture",
-        quick=True,
     ),
     Case(
         "scroll-gesture",

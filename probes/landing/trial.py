@@ -42,7 +42,7 @@ DRAFT = "draft "
 AUTOFOCUS_PAGE = "data:text/html,<title>autofocus</title><input id=text data-field=text autofocus>"
 # Chromium hands these to a page with its next frame, and a hidden page makes one in a second.
 FRAME_KINDS = frozenset({"move", "wheel", "touch", "gesture"})
-LATE_SECONDS = {"hidden": 1.3, "headful": 0.3}
+LATE_SECONDS = {"hidden": 2.5, "headful": 0.3}
 QUIET = {"raw": 0.05, "guarded": 0.08}  # the guard looks again 50 ms after it has given the focus back
 
 
@@ -264,7 +264,7 @@ async def _act_while_typing(stage: Stage, performer: Performer, case: Case) -> N
 
 async def _become_quiet(stage: Stage, case: Case, since: int) -> None:
     if case.loads:
-        await _wait_loaded(stage.fixture)
+        await _wait_loaded(stage)
     newest = await _settle(stage)
     if case.kind in FRAME_KINDS and newest <= since:
         with anyio.move_on_after(LATE_SECONDS[stage.lane.window]):
@@ -286,15 +286,19 @@ async def _settle(stage: Stage) -> int:
         return sys.maxsize
 
 
-async def _wait_loaded(fixture: Fixture) -> None:
-    """Waits until the guest's documents are the same and ready twice in a row."""
+async def _wait_loaded(stage: Stage) -> None:
+    """Waits until the guest's documents are the same and ready twice in a row, or the host itself was reloaded."""
     last: list[str] = []
     with anyio.move_on_after(3.0):
         while True:
             await anyio.sleep(0.08)
-            documents = [item for item in (await fixture.state(logs=False)).documents if item.role == "guest"]
-            ids = [item.id for item in documents if item.ready and item.status == "alive"]
-            if ids and len(ids) == len(documents) and ids == last:
+            try:
+                documents = (await stage.fixture.state(logs=False)).documents
+            except FixtureError:
+                continue  # a document went away while it was asked
+            guests = [item for item in documents if item.role == "guest"]
+            ids = [item.id for item in guests if item.ready and item.status == "alive"]
+            if ids == last and len(ids) == len(guests) and (ids or any(item.role == "host" for item in documents)):
                 return
             last = ids
 
