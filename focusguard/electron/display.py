@@ -25,6 +25,7 @@ from anyio.abc import Process
 from Xlib import X
 from Xlib import display as xdisplay
 from Xlib import error as xerror
+from Xlib.protocol import event as xevent
 
 from focusguard.electron import reaper
 from focusguard.electron.errors import DisplayFailed
@@ -173,6 +174,17 @@ class Display:
                 )
             )
         return found
+
+    def activate(self, window: int) -> None:
+        """Asks the window manager to raise a window and give it the focus, as a task bar does."""
+        target = self._connection.create_resource_object("window", window)
+        message = xevent.ClientMessage(
+            window=target,
+            client_type=self._connection.intern_atom("_NET_ACTIVE_WINDOW"),
+            data=(32, [2, X.CurrentTime, 0, 0, 0]),  # 2: a pager speaks, on the person's behalf
+        )
+        self._root.send_event(message, event_mask=X.SubstructureRedirectMask | X.SubstructureNotifyMask)
+        self._connection.flush()
 
     def has_window_manager(self) -> bool:
         """Whether a window manager has taken over."""

@@ -87,6 +87,12 @@ class ElectronProcess:
         except OSError:
             return ""
 
+    def ending(self) -> str:
+        """Why it is not running, or not answering, in one sentence for an error message."""
+        state = "is running" if self.returncode is None else f"ended with {self.returncode}"
+        said = json.dumps(self.output_tail(1500).strip())
+        return f"Electron {self.runtime.version} {state}; it said: {said}{_hint(self.output_tail())}"
+
     def take_pipe(self) -> tuple[int, int]:
         """Hands over the pipe's descriptors: who took them closes them.
 
@@ -264,15 +270,9 @@ async def _wait_for_url(process: ElectronProcess) -> str:
             if found is not None:
                 return found[1]
             if ended:
-                raise LaunchFailed(
-                    f"Electron {process.runtime.version} ended with {process.returncode} before it was "
-                    f"ready; it said: {json.dumps(process.output_tail(1500))}{_hint(process.output_tail())}"
-                )
+                raise LaunchFailed(f"no debugging port was opened: {process.ending()}")
             await anyio.sleep(0.01)
-    raise LaunchFailed(
-        f"Electron {process.runtime.version} opened no debugging port within {START_SECONDS:g} s; "
-        f"it said: {json.dumps(process.output_tail(1500))}"
-    )
+    raise LaunchFailed(f"no debugging port was opened within {START_SECONDS:g} s: {process.ending()}")
 
 
 def _hint(output: str) -> str:

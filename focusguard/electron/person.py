@@ -114,6 +114,8 @@ class Person:
             raise DisplayFailed(f"the X server of {display.name} has no XTEST extension")
         self._keyboard = _read_keyboard(self._connection)
         self._down: dict[int, str] = {}
+        self._held: set[str] = set()
+        self._repeat(on=False)
         self._typing = anyio.Lock()
 
     async def type(
@@ -171,8 +173,15 @@ class Person:
             self._sync()
 
     async def key_down(self, name: str) -> None:
-        """Presses a key and keeps it down; the X server repeats it after its delay, as a keyboard does."""
+        """Presses a key and keeps it down; the X server repeats it after its delay, as a keyboard does.
+
+        Only keys that are held on purpose repeat: a program that the machine kept waiting between the press
+        and the release of a typed key must not look like a person who held it.
+        """
         key = self._key_for(name)
+        self._check()
+        self._held.add(key.name)
+        self._repeat(on=True)
         self._press(key, key.name)
         self._sync()
 
@@ -181,6 +190,8 @@ class Person:
         key = self._key_for(name)
         self._check()
         self._release(key, key.name)
+        self._held.discard(key.name)
+        self._repeat(on=bool(self._held))
         self._sync()
 
     async def release_all(self) -> None:
@@ -191,6 +202,8 @@ class Person:
             else:
                 self._send("key-up", name, X.KeyRelease, code)
                 del self._down[code]
+        self._held.clear()
+        self._repeat(on=False)
         self._sync()
 
     async def move(self, x: int, y: int) -> None:
@@ -302,6 +315,10 @@ class Person:
             self._connection.sync()
         except (xerror.ConnectionClosedError, OSError) as error:
             raise DisplayFailed(f"the isolated display {self._display.name} has gone: {error}") from error
+
+    def _repeat(self, *, on: bool) -> None:
+        mode = X.AutoRepeatModeOn if on else X.AutoRepeatModeOff
+        self._connection.change_keyboard_control(auto_repeat_mode=mode)
 
     def _is_down(self, name: str) -> bool:
         return self._keyboard[name].code in self._down

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -180,7 +181,7 @@ class TestStopping:
     ) -> None:
         async with launch_electron(runtime, rig_app, display=display, janitor=janitor) as process:
             await ready(process, said, eventually)
-            os.killpg(process.pid, reaper.signal.SIGSTOP)
+            os.killpg(process.pid, signal.SIGSTOP)
             await process.stop(grace=0.2)
         assert process.group == []
 
@@ -219,12 +220,12 @@ class TestFailing:
         if runtime.source not in ("cache", "registry"):
             pytest.skip("Electron's own default app shows a dialog instead")
         (rig_app / "start.js").write_text("throw new Error('out of tea');\n")
-        with pytest.raises(LaunchFailed, match=r"ended with 1 before it was ready.*out of tea"):
+        with pytest.raises(LaunchFailed, match=r"ended with 1; it said: .*out of tea"):
             async with launch_electron(
                 runtime, rig_app, display=display, janitor=janitor, debugging="port"
             ) as it:
                 await it.wait()
-                raise LaunchFailed(f"ended with {it.returncode} before it was ready: {it.output_tail()}")
+                raise LaunchFailed(it.ending())  # the port was open before the app was loaded
 
     async def test_no_display_is_named(self, runtime: Runtime, rig_app: Path, janitor: Janitor) -> None:
         nowhere = {"DISPLAY": ":1234567", "WAYLAND_DISPLAY": "", "XDG_SESSION_TYPE": "x11"}
@@ -238,7 +239,7 @@ class TestFailing:
                 args=["--ozone-platform=x11"],
             ) as process:
                 await process.wait()
-                raise LaunchFailed("there is no display, but it said that it listens")
+                raise LaunchFailed(process.ending())
 
     async def test_what_is_no_executable(self, rig_app: Path, tmp_path: Path) -> None:
         with pytest.raises(RuntimeMissing, match="not an executable"):

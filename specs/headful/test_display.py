@@ -14,10 +14,11 @@ import zlib
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import anyio
 import pytest
+from anyio.abc import Process
 
 from focusguard.electron import reaper
 from focusguard.electron.display import Display, Window, isolated_display
@@ -101,6 +102,12 @@ class TestKeystrokesArrive:
         await room.person.key_up("x")
         await eventually(lambda: room.events("keyup"))
         assert {item["repeat"] for item in room.events("keydown")} == {False, True}
+
+    async def test_only_a_key_held_on_purpose_repeats(self, room: Room, eventually: Any) -> None:
+        await room.person.type("y", hold=1.2)  # longer than the X server's delay before it repeats
+        await room.person.type("z")
+        await eventually(lambda: room.value.endswith("z"))
+        assert room.value == "yz"
 
     async def test_the_schedule_is_kept_and_logged(self, room: Room, eventually: Any) -> None:
         text = string.ascii_lowercase * 2
@@ -190,7 +197,7 @@ class TestForeignDisplays:
     def test_a_stranger_s_display_is_refused_even_in_our_clothes(
         self, stranger: SimpleNamespace, tmp_path: Path
     ) -> None:
-        worn = Display(stranger.number, stranger, 640, 480, tmp_path)
+        worn = Display(stranger.number, cast(Process, stranger), 640, 480, tmp_path)
         try:
             with pytest.raises(ForeignDisplay, match=stranger.name):
                 Person(worn)
@@ -279,6 +286,8 @@ class TestTheDisplay:
             await eventually(lambda: display.active_window() == room.window.id)
             await room.person.key("alt+Tab")
             await eventually(lambda: display.active_window() == second.id)
+            display.activate(room.window.id)
+            await eventually(lambda: display.active_window() == room.window.id)
 
     async def test_a_missing_program_is_named(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("PATH", "/nowhere")

@@ -378,7 +378,7 @@ class TestInstalling:
     def test_another_system_is_told_what_to_do(
         self, registry: FakeRegistry, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(install.platform, "machine", lambda: "riscv64")
+        monkeypatch.setattr("platform.machine", lambda: "riscv64")
         with pytest.raises(InstallFailed, match="--electron PATH"):
             install.install_runtime("1.0.0")
 
