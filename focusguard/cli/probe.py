@@ -12,8 +12,9 @@ import click
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-from focusguard.electron.errors import RigError
-from focusguard.electron.runtimes import KNOWN, Runtime, find_runtime, is_version
+from focusguard.cli.electron import install_with_progress
+from focusguard.electron.errors import RuntimeMissing
+from focusguard.electron.runtimes import DEFAULT, KNOWN, Runtime, find_runtime
 from probes.landing.compare import compare_results, render_comparison
 from probes.landing.controls import BREAKS
 from probes.landing.report_md import render_document
@@ -191,15 +192,11 @@ def _measure(request: Request, out: Path, *, as_json: bool) -> LandingResult:
 def _find(spec: str | None) -> Runtime:
     try:
         return find_runtime(spec)
-    except RigError:
-        if spec is not None and not (is_version(spec) and spec in KNOWN):
-            raise click.BadParameter(
-                f"no Electron {spec}: give one of {', '.join(KNOWN)}, or a path"
-            ) from None
-        from focusguard.cli.electron import install_with_progress
-        from focusguard.electron.runtimes import DEFAULT
-
-        return install_with_progress(spec or DEFAULT)
+    except RuntimeMissing as error:
+        version = spec or DEFAULT
+        if version not in KNOWN:
+            raise click.BadParameter(str(error), param_hint="--electron") from error
+        return install_with_progress(version)
 
 
 def _in_order(given: Sequence[Any], known: Sequence[Any]) -> tuple[Any, ...]:

@@ -1,4 +1,4 @@
-"""A small CDP client over a WebSocket, the same for both routes: Electron's own port, and the guard's endpoint.
+"""A small CDP client over a WebSocket, the same for both routes: Electron's own port, and the guard.
 
 It is an agent's client and nothing more: what it reads is never used for a verdict.
 """
@@ -69,6 +69,9 @@ class CdpClient:
         """Sends a command and waits for its reply.
 
         Args:
+            method: The command.
+            params: Its parameters.
+            session: The session's id; None is the browser's.
             timeout: Seconds to wait at most.
 
         Returns:

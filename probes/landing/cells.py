@@ -84,8 +84,8 @@ def mark_of(row: Row) -> str:
 
 
 MARKS = (
-    "° the same case without the guard showed no fault in this run, so the guarded cell proves nothing by itself; "
-    "? it was not measured in this run."
+    "° the same case without the guard showed no fault in this run, so the guarded cell proves nothing by "
+    "itself; ? it was not measured in this run."
 )
 
 
@@ -107,7 +107,8 @@ def totals_of(rows: Sequence[Row]) -> str:
         seen = [row for row in here if row.status == "observed"]
         parts.append(
             f"{route}: {len(seen)} observed, {sum(bool(row.leaked) for row in seen)} leak, "
-            f"{sum(bool(row.stolen) for row in seen)} steal, {sum(row.focus_kept is False for row in seen)} move the focus, "
+            f"{sum(bool(row.stolen) for row in seen)} steal, "
+            f"{sum(row.focus_kept is False for row in seen)} move the focus, "
             f"{sum('crashed' in row.landing for row in seen)} crash; "
             f"{sum(row.status == 'unsupported' for row in here)} unsupported, "
             f"{sum(row.status == 'invalid' for row in here)} invalid"

@@ -7,6 +7,9 @@ from dataclasses import dataclass, field
 from probes.landing.cells import words_of
 from probes.landing.schema import LandingResult, Row
 
+#: Cells that are named where only one of the results has them.
+SHOWN = 10
+
 
 @dataclass(frozen=True)
 class Difference:
@@ -65,13 +68,20 @@ def render_comparison(comparison: Comparison) -> str:
         *comparison.conditions,
         f"{comparison.same} cells are the same, {len(comparison.changed)} changed",
     ]
-    for item in comparison.changed:
-        lines.append(
-            f"{'WORSE ' if item.worse else ''}{item.case} [{item.where}]: {item.before} -> {item.after}"
-        )
-    lines += [f"only in the first: {key}" for key in comparison.only_before]
-    lines += [f"only in the second: {key}" for key in comparison.only_after]
+    lines += [
+        f"{'WORSE ' if item.worse else ''}{item.case} [{item.where}]: {item.before} -> {item.after}"
+        for item in comparison.changed
+    ]
+    lines += _missing("first", comparison.only_before) + _missing("second", comparison.only_after)
     return "\n".join(lines)
+
+
+def _missing(which: str, keys: list[str]) -> list[str]:
+    if not keys:
+        return []
+    shown = keys[:SHOWN]
+    more = f" and {len(keys) - SHOWN} more" if len(keys) > SHOWN else ""
+    return [f"{len(keys)} only in the {which}: {', '.join(shown)}{more}"]
 
 
 def _verdict(row: Row) -> tuple[object, ...]:
@@ -84,10 +94,8 @@ def _tell(row: Row) -> str:
 
 def _conditions(before: LandingResult, after: LandingResult) -> list[str]:
     lines = []
-    for name in ("electron", "chromium", "sha256"):
-        one, other = getattr(before.runtime, name), getattr(after.runtime, name)
-        if one != other:
-            lines.append(f"{name}: {one} -> {other}")
+    one, other = before.runtime.model_dump(), after.runtime.model_dump()
+    lines += [f"{name}: {one[name]} -> {other[name]}" for name in one if one[name] != other[name]]
     if not (before.complete and after.complete):
         which = [name for name, result in (("first", before), ("second", after)) if not result.complete]
         lines.append(f"incomplete: {' and '.join(which)}")

@@ -1,4 +1,4 @@
-"""Controls: deliberate faults, and a deliberate nothing, that the observers have to tell apart before any case runs."""
+"""Controls: deliberate faults, and a deliberate nothing, which the observers must tell apart first."""
 
 from __future__ import annotations
 

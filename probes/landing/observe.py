@@ -283,7 +283,7 @@ def find_leaks(sightings: Sequence[Sighting], agent: AgentInput) -> Iterable[str
 
 
 def _count_tokens(here: Sequence[Sighting], agent: AgentInput) -> dict[str, int]:
-    """How often each of the agent's inputs was seen: one input makes several events, but each type only once."""
+    """How often each of the agent's inputs was seen; one input makes several events, each type once."""
     counts: dict[str, int] = {}
     for kind in {seen.type for seen in here}:
         details = [seen.detail for seen in here if seen.type == kind]
@@ -295,7 +295,7 @@ def _count_tokens(here: Sequence[Sighting], agent: AgentInput) -> dict[str, int]
 
 
 def tell_focus(before: Snapshot, after: Snapshot, raised: Sequence[str], field_name: str) -> FocusEvidence:
-    """The story of the host's focus, from its active element, its document's focus and the events that it saw."""
+    """The story of the host's focus, from its active element, its document's focus and its events."""
     host, host_events = after.host, new_events(before, after, after.host)
     seen = [f"{event.type} {event.target}".strip() for event in host_events if event.type in _FOCUS_EVENTS]
     at_home = host.active == before.host.active and (host.has_focus or not before.host.has_focus)

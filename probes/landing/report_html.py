@@ -64,6 +64,7 @@ def render_html(result: LandingResult, screenshots: Mapping[str, bytes]) -> str:
     """`landing.html` of one run.
 
     Args:
+        result: The run.
         screenshots: PNG files by the name that a row's evidence gives.
     """
     runtime = result.runtime
@@ -138,7 +139,8 @@ def _cell(result: LandingResult, case: str, column: Column, *, right: bool) -> s
         return "<td class=none>–"
     side = " right" if right else ""
     return (
-        f"<td class='{tone_of(row)}{side}'><details name=cell><summary>{escape(words_of(row) + mark_of(row))}</summary>"
+        f"<td class='{tone_of(row)}{side}'><details name=cell>"
+        f"<summary>{escape(words_of(row) + mark_of(row))}</summary>"
         f"<div class=card>{_evidence(row)}</div></details>"
     )
 
@@ -186,7 +188,8 @@ def _evidence(row: Row) -> str:
     parts.append("</table><h3>Commands</h3><table>")
     parts += [
         f"<tr><td>{command.ms:.0f} ms<td><code>{escape(command.method)}</code> on {escape(command.session)}"
-        f"<td><code>{escape(json.dumps(command.params, ensure_ascii=False))}</code><td>{escape(command.reply)}"
+        f"<td><code>{escape(json.dumps(command.params, ensure_ascii=False))}</code>"
+        f"<td>{escape(command.reply)}"
         for command in evidence.commands
     ]
     parts.append("</table><h3>Seen in the logs</h3><table>")

@@ -15,7 +15,8 @@ def render_markdown(result: LandingResult) -> str:
     lines = [
         f"# Landing matrix: Electron {runtime.electron}, Chromium {runtime.chromium}",
         "",
-        f"Measured {result.started} in {result.seconds:.0f} s on {result.system}. Executable sha256 `{runtime.sha256}`.",
+        f"Measured {result.started} in {result.seconds:.0f} s on {result.system}. "
+        f"Executable sha256 `{runtime.sha256}`.",
         "",
         "**Complete.**"
         if result.complete
@@ -45,26 +46,33 @@ def render_document(results: Sequence[LandingResult]) -> str:
     lines = [
         "# Landing matrix",
         "",
-        "Where an agent's input lands, and what it does to the person's focus. This page is generated from results of",
-        "`focusguard probe` (`focusguard probe doc FILE…`); do not edit it by hand.",
+        "Where an agent's input lands, and what it does to the person's focus. This page is generated from",
+        "results of `focusguard probe` (`focusguard probe doc FILE…`); do not edit it by hand.",
         "",
-        "| Electron | Chromium | measured | complete | rows | raw rows with a fault | guarded rows with a fault |",
+        "| Electron | Chromium | measured | complete | rows | raw with a fault | guarded with a fault |",
         "| --- | --- | --- | --- | --- | --- | --- |",
     ]
     for result in results:
         raw = [row for row in result.rows if row.route == "raw"]
         guarded = [row for row in result.rows if row.route == "guarded"]
-        lines.append(
-            f"| [{result.runtime.electron}](#electron-{_anchor(result.runtime.electron)}) | {result.runtime.chromium} "
-            f"| {result.started[:10]} | {'yes' if result.complete else 'no'} | {len(result.rows)} "
-            f"| {sum(row.faulty for row in raw)} of {len(raw)} | {sum(row.faulty for row in guarded)} of {len(guarded)} |"
+        version = result.runtime.electron
+        cells = (
+            f"[{version}](#electron-{_anchor(version)})",
+            result.runtime.chromium,
+            result.started[:10],
+            "yes" if result.complete else "no",
+            str(len(result.rows)),
+            f"{sum(row.faulty for row in raw)} of {len(raw)}",
+            f"{sum(row.faulty for row in guarded)} of {len(guarded)}",
         )
+        lines.append(f"| {' | '.join(cells)} |")
     lines += ["", MARKS, "", *_legend(results[0]), ""]
     for result in results:
         lines += [
             f"## Electron {result.runtime.electron}",
             "",
-            f"Chromium {result.runtime.chromium}, executable sha256 `{result.runtime.sha256}`. {totals_of(result.rows)}.",
+            f"Chromium {result.runtime.chromium}, executable sha256 `{result.runtime.sha256}`. "
+            f"{totals_of(result.rows)}.",
             "",
             *_matrix(result),
             "",

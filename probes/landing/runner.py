@@ -6,6 +6,7 @@ import hashlib
 import platform
 import random
 import time
+import traceback
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -120,8 +121,8 @@ class Run:
                 with single_error():
                     async with isolated_display(janitor=janitor) as display:
                         await _LaneRun(self, lane, display, janitor).perform()
-            except (RigError, GuardError, FixtureError) as error:
-                self.faults.append(f"{lane}: {error}")
+            except Exception as error:  # whatever breaks in what is measured: the other lanes go on
+                self.faults.append(f"{lane}: {describe_error(error)}")
             self.report(Event(lane=str(lane), text="done"))
 
     def result(self) -> LandingResult:
@@ -192,12 +193,12 @@ class _LaneRun:
                 for case in pending:
                     self._add(_empty_row(self.lane, case, "unsupported", str(error)))
                 return
-            except (RigError, GuardError, FixtureError) as error:
+            except Exception as error:
                 if len(pending) == before:
                     failures += 1
                 if failures >= START_ATTEMPTS:
                     raise
-                self._tell(f"starting again: {error}")
+                self._tell(f"starting again: {describe_error(error)}")
 
     async def _controls(self, stage: Stage) -> bool:
         if not self.controlled:
@@ -242,6 +243,15 @@ class _LaneRun:
 
     def _tell(self, text: str) -> None:
         self.run.report(Event(lane=str(self.lane), text=text))
+
+
+def describe_error(error: BaseException) -> str:
+    """One line: our own errors speak for themselves, others need their type and place."""
+    if isinstance(error, (RigError, GuardError, FixtureError)):
+        return str(error)
+    frames = traceback.extract_tb(error.__traceback__)
+    where = f" in {Path(frames[-1].filename).name}:{frames[-1].lineno}" if frames else ""
+    return f"{type(error).__name__}: {error}{where}"
 
 
 def mark_twins(rows: Iterable[Row]) -> None:

@@ -34,16 +34,17 @@ ROUTES: tuple[Route, ...] = ("raw", "guarded")
 
 COLUMNS: dict[str, str] = {
     "case": "What the agent did. The part before the first dot is the kind of command.",
-    "guest_focus": "Where the guest's own focus was when the agent acted: a field of its main frame, of a frame "
-    "inside it, or nothing (its body).",
-    "landing": "Every place whose capture-phase log saw the agent's input. Empty when the command carries none.",
+    "guest_focus": "Where the guest's own focus was when the agent acted: a field of its main frame, of a "
+    "frame inside it, or nothing (its body).",
+    "landing": "Every place whose capture-phase log saw the agent's input. Empty where there is no input.",
     "leaked": "How many of the agent's inputs were seen outside the guest that they were sent to.",
-    "stolen": "Headful: how many of the person's real keystrokes did not arrive, in order, in the field that they "
-    "were typing into (10 typed after the action; in a while-typing case 10 more during it). Hidden: no real "
-    "key can reach a hidden window, so the number is inferred from the focus: 1 when the next keystroke would "
-    "not reach the host's field (it lost its document's focus, or its document lost the window's), else 0.",
-    "focus_kept": "Whether the host's field had the focus when everything had settled. The evidence tells apart "
-    "focus that never moved (kept), that came back (restored) and that was gone (moved).",
+    "stolen": "Headful: how many of the person's real keystrokes did not arrive, in order, in the field that "
+    "they were typing into (10 typed after the action; in a while-typing case 10 more during it). Hidden: no "
+    "real key can reach a hidden window, so the number is inferred from the focus: 1 when the next keystroke "
+    "would not reach the host's field (it lost its document's focus, or its document lost the window's), "
+    "else 0.",
+    "focus_kept": "Whether the host's field had the focus when everything had settled. The evidence tells "
+    "apart focus that never moved (kept), that came back (restored) and that was gone (moved).",
     "reply": "What the client was told. Never used for a verdict.",
     "status": "observed; invalid (the preparation failed, nothing was done); unsupported (this version or "
     "embedding has no such thing).",
@@ -65,7 +66,7 @@ class RuntimeInfo(Model):
 
 
 class Control(Model):
-    """A deliberate fault (or a deliberate nothing) that the observers had to recognise before the cases ran."""
+    """A deliberate fault (or a deliberate nothing) that the observers had to recognise first."""
 
     name: str
     passed: bool
@@ -155,8 +156,8 @@ class Evidence(Model):
     screenshot: str | None = Field(default=None, description="Key into the result's screenshots.")
     twin: Twin | None = Field(
         default=None,
-        description="Guarded rows: whether the same case without the guard showed a fault in this run. Where it "
-        "did not, a pass proves nothing.",
+        description="Guarded rows: whether the same case without the guard showed a fault in this run. Where "
+        "it did not, a pass proves nothing.",
     )
     reason: str = Field(default="", description="Why a row is invalid or unsupported.")
 

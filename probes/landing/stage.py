@@ -1,4 +1,4 @@
-"""The app that trials run on: one embedding, one window state, one route; started anew only when it has to be."""
+"""The app that trials run on: one embedding, one window state, one route; restarted only when it must be."""
 
 from __future__ import annotations
 
@@ -93,9 +93,10 @@ async def _guarded(
 ) -> AsyncIterator[tuple[Fixture, str]]:
     import focusguard  # late: what is measured is not needed to measure without it
 
-    async with open_fixture_control(janitor=janitor) as control, focusguard.launch(
-        runtime, app=FIXTURE, env=control.env, display=display, janitor=janitor
-    ) as guard:
+    async with (
+        open_fixture_control(janitor=janitor) as control,
+        focusguard.launch(runtime, app=FIXTURE, env=control.env, display=display, janitor=janitor) as guard,
+    ):
         with anyio.fail_after(60):
             fixture = await control.connected()
         fixture.process = guard.process

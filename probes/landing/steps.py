@@ -1,4 +1,4 @@
-"""What an agent sends, as pure description: commands on its sessions, and the event styles of client libraries."""
+"""What an agent sends, as pure description: commands on its sessions, in the styles of client libraries."""
 
 from __future__ import annotations
 

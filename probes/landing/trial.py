@@ -287,7 +287,7 @@ async def _settle(stage: Stage) -> int:
 
 
 async def _wait_loaded(stage: Stage) -> None:
-    """Waits until the guest's documents are the same and ready twice in a row, or the host itself was reloaded."""
+    """Waits until the guest's documents are the same and ready twice in a row, or are gone with the host."""
     last: list[str] = []
     with anyio.move_on_after(3.0):
         while True:
@@ -298,7 +298,11 @@ async def _wait_loaded(stage: Stage) -> None:
                 continue  # a document went away while it was asked
             guests = [item for item in documents if item.role == "guest"]
             ids = [item.id for item in guests if item.ready and item.status == "alive"]
-            if ids == last and len(ids) == len(guests) and (ids or any(item.role == "host" for item in documents)):
+            if (
+                ids == last
+                and len(ids) == len(guests)
+                and (ids or any(item.role == "host" for item in documents))
+            ):
                 return
             last = ids
 
@@ -311,7 +315,7 @@ async def _look(fixture: Fixture) -> observed.State:
 
 
 async def _next_key(stage: Stage, since: int) -> str:
-    """Where a key that is given to the window's focused widget goes: Chromium's own routing, without an X server."""
+    """Where a key goes that is given to the window's focused widget: Chromium's own routing, no X server."""
     code = """
         const debug = stage.host.webContents.debugger;
         debug.attach('1.3');

@@ -1,9 +1,9 @@
-"""Watches which window is in front, from the display's own notifications: no change is too short to be seen."""
+"""Watches which window is in front, from the display's own notifications: no change is too short."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import anyio
@@ -50,10 +50,8 @@ class FrontWatch:
 
     def close(self) -> None:
         """Closes its connection."""
-        try:
+        with suppress(OSError):
             self._connection.close()
-        except OSError:
-            pass
 
     def _drain(self) -> None:
         while self._connection.pending_events():

@@ -21,7 +21,7 @@ class Files:
 
 
 def write_result(result: LandingResult, screenshots: Mapping[str, bytes], folder: Path) -> Files:
-    """Writes `landing.json`, `landing.md`, `landing.html` and `screenshots/`; each file appears whole or not at all."""
+    """Writes `landing.json`, `landing.md`, `landing.html` and `screenshots/`, each whole or not at all."""
     folder.mkdir(parents=True, exist_ok=True)
     files = Files(folder / "landing.json", folder / "landing.md", folder / "landing.html")
     _write(files.json, (result.model_dump_json(indent=1) + "\n").encode())
