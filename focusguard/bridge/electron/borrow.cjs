@@ -2,10 +2,12 @@
 /**
  * Borrowing the person's focus for one action of the agent, and bringing it and the person's keys home.
  *
- * From the moment a lease is asked for until the focus is home again, every real key is stopped, whether it
- * reaches the guest or still the host: a key on its way into a page cannot be told apart from one that the
- * focus move overtakes. The stopped keys then go to the person's place in order, and keys that come meanwhile
- * queue up behind them, so that nothing is lost and nothing overtakes.
+ * Real keys that reach the guest during a lease are stopped there and queued. They go out to the person's place
+ * when the pane has the focus back; a key that reaches that place earlier first lets the queue go out. A key that
+ * had already passed into the host when the focus was taken is caught by the pane (a stray) and goes first.
+ *
+ * Keys are not stopped at the host unless it cannot be helped: after a stopped press Chromium drops every
+ * release until the next press, without a word (see ledger.cjs).
  */
 
 const { failure } = require('./panes.cjs');
@@ -15,12 +17,10 @@ const { createLedger } = require('./ledger.cjs');
 const TYPING_MS = 200;
 const END_MS = 500;
 const HOME_MS = 300;
-/** A press moves the focus within milliseconds; if none comes the keys must not wait for it. */
-const HOLD_MS = 200;
 /** Longest time that the focus is left in a guest for an agent. */
 const TAKE_MS = 5000;
 const KEYS_MS = 25;
-const GRACE_MS = 40;
+const GRACE_MS = 100;
 const MAX_QUEUE = 2000;
 
 /**
@@ -40,10 +40,10 @@ const MAX_QUEUE = 2000;
  * @property {any} host
  * @property {any} home where the person's keys belong: the host, or another guest
  * @property {Map<number, Lease>} leases
- * @property {Map<number, number>} holding leases whose focus move is still to come or to be undone, to guest ids
  * @property {any[]} queue
  * @property {boolean} flushing
  * @property {boolean} asking
+ * @property {boolean} fetching strays are on their way here: no real key may pass before them
  * @property {{ passed: number, seen: number }} counted keys let through, and keys the page had seen by then
  * @property {ReturnType<typeof createLedger>} ledger
  */
@@ -74,7 +74,7 @@ function createBorrows({ targets, panes, marks, event }) {
     const id = host.id;
     /** @type {Place} */
     const place = {
-      host, home: host, leases: new Map(), holding: new Map(), queue: [], flushing: false, asking: false,
+      host, home: host, leases: new Map(), queue: [], flushing: false, asking: false, fetching: false,
       counted: { passed: 0, seen: 0 },
       ledger: createLedger((input) => deliver(place, input)),
     };
@@ -119,8 +119,9 @@ function createBorrows({ targets, panes, marks, event }) {
     }
     for (const place of places.values()) {
       if (place.home !== wc) continue;
-      if (place.holding.size || place.queue.length || place.flushing) {
-        keep(place, input, Array.from(place.leases.values()).pop() || null);
+      if (place.queue.length && !place.fetching) flush(place);
+      if (place.queue.length || place.flushing || place.fetching) {
+        keep(place, input, null);
         return true;
       }
       place.ledger.before(input);
@@ -136,10 +137,7 @@ function createBorrows({ targets, panes, marks, event }) {
       if (lease) lease.keys += 1;
       place.ledger.cloud();
     }
-    if (place.queue.length > MAX_QUEUE) {
-      place.holding.clear();
-      flush(place);
-    }
+    if (place.queue.length > MAX_QUEUE) flush(place);
   }
 
   /** @param {Place} place has the pane give the focus back now, and lets the keys go */
@@ -171,10 +169,10 @@ function createBorrows({ targets, panes, marks, event }) {
 
   /** @param {Place} place sends out what is queued, in order; keys that come meanwhile join the queue */
   async function flush(place) {
-    if (place.flushing || place.holding.size) return;
+    if (place.flushing || place.fetching) return;
     place.flushing = true;
     try {
-      while (place.queue.length && !place.holding.size) {
+      while (place.queue.length) {
         const input = place.queue.shift();
         place.ledger.before(input);
         const pending = deliver(place, input);
@@ -220,17 +218,30 @@ function createBorrows({ targets, panes, marks, event }) {
     if (message.event === 'composition') {
       event('composition', { hostWebContentsId: host.id, open: !!message.open });
     } else if (place && message.event === 'returned') {
-      // Only leases that the pane knew at that moment: a later one still waits for its own press.
-      for (const id of message.leases) {
-        const open = place.leases.get(id);
-        const other = message.guestId && message.guestId !== place.holding.get(id);
-        if (open && !open.take && !other) place.holding.delete(id);
-      }
       flush(place);
+    } else if (place && message.event === 'strayed') {
+      fetchStrays(place);
     } else if (place && message.event === 'moved-on') {
-      place.holding.clear();
       event('focus.person', { hostWebContentsId: host.id, where: message.reason });
       askHome(place);
+    }
+  }
+
+  /** @param {Place} place keys that the pane caught go out first */
+  async function fetchStrays(place) {
+    if (place.fetching) return;
+    place.fetching = true;
+    try {
+      const passed = marks().passed(place.host);
+      const count = place.counted.seen + passed - place.counted.passed;
+      const answer = await panes.call(place.host, `takeStrays(${count}, ${KEYS_MS})`, HOME_MS);
+      recount(place, answer, passed);
+      place.queue = answer.strays.concat(place.queue);
+    } catch (error) {
+      // The page is gone or hangs, and the strays with it.
+    } finally {
+      place.fetching = false;
+      flush(place);
     }
   }
 
@@ -272,21 +283,14 @@ function createBorrows({ targets, panes, marks, event }) {
     marks().watch(host);
     const place = placeOf(host);
     const id = (serial += 1);
-    place.holding.set(id, guest.id);
     let answer;
     try {
       answer = await note(place, guest, id, !!params.take, Number(params.readyMs) || 150);
     } catch (error) {
-      place.holding.delete(id);
       panes.call(host, `drop(${id})`, 5000).catch(() => undefined);
-      flush(place);
       throw error;
     }
-    if (answer.state !== 'held' || !place.holding.has(id)) {
-      place.holding.delete(id);
-      flush(place);
-      return { state: answer.state, lease: null, waitedMs };
-    }
+    if (answer.state !== 'held') return { state: answer.state, lease: null, waitedMs };
     if (place.leases.size === 0) {
       const other = answer.homeGuest ? targets.get(answer.homeGuest) : null;
       place.home = other || host;
@@ -299,10 +303,7 @@ function createBorrows({ targets, panes, marks, event }) {
     const set = caught.get(guest.id) || new Set();
     set.add(lease);
     caught.set(guest.id, set);
-    lease.bound = setTimeout(() => {
-      if (lease.take) end({ lease: id });
-      else if (place.holding.delete(id)) askHome(place);
-    }, take ? TAKE_MS : HOLD_MS);
+    if (take) lease.bound = setTimeout(() => end({ lease: id }), TAKE_MS);
     return { state: 'held', lease: id, waitedMs };
   }
 
@@ -356,7 +357,6 @@ function createBorrows({ targets, panes, marks, event }) {
       result = { returned: false, reason: place.host.isDestroyed() ? 'host-gone' : 'pane-unavailable', heldMs: 0 };
     }
     place.leases.delete(lease.id);
-    place.holding.delete(lease.id);
     if (result.reason === 'app-moved-focus' && !lease.guest.isDestroyed()) place.home = lease.guest;
     await flush(place);
     setTimeout(() => settle(place, lease), recheckMs);
@@ -384,6 +384,20 @@ function createBorrows({ targets, panes, marks, event }) {
     panes.call(place.host, 'recheck()', END_MS).then(done, () => done(null));
   }
 
+  /**
+   * @param {any} wc @param {any} input a mouse or touch event that a page is being sent: without an open lease it
+   *   is the person's, and their choice stands even if the focus was just on its way back
+   */
+  function onPointer(wc, input) {
+    if (!input || !/^(mouseDown|touchStart|gestureTap)$/.test(input.type)) return;
+    const leases = caught.get(wc.id);
+    if (!leases || !leases.size) return;
+    const lease = Array.from(leases)[0];
+    if (Array.from(leases).some((one) => !one.ended)) return;
+    panes.call(lease.place.host, `personPressed(${wc.id})`, END_MS).catch(() => undefined);
+    for (const one of Array.from(leases)) release(one);
+  }
+
   /** Ends everything at once: the guard is gone. */
   function abandon() {
     for (const wake of Array.from(keyWaiters)) wake();
@@ -393,7 +407,6 @@ function createBorrows({ targets, panes, marks, event }) {
         if (lease.bound) clearTimeout(lease.bound);
       }
       place.leases.clear();
-      place.holding.clear();
       askHome(place);
     }
     caught.clear();
@@ -404,6 +417,7 @@ function createBorrows({ targets, panes, marks, event }) {
     end,
     abandon,
     onRealKey,
+    onPointer,
     onPaneMessage,
     /** @param {any} wc */
     isLeased: (wc) => {

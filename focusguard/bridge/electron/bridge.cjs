@@ -91,7 +91,7 @@ function run(api, electron, path, token) {
   const shields = createShields(electron);
   const panes = createPanes((host, message) => borrows.onPaneMessage(host, message));
   const borrows = createBorrows({ targets, panes, marks: () => marks, event });
-  marks = createMarks({ onRealKey: borrows.onRealKey });
+  marks = createMarks({ onRealKey: borrows.onRealKey, onPointer: borrows.onPointer });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
 
   /** @param {any} params */

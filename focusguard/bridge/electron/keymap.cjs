@@ -44,7 +44,7 @@ const ALIASES = { ctrl: 'control', cmd: 'meta', command: 'meta', iskeypad: 'iske
 
 /**
  * @typedef {object} RealKey
- * @property {string} type `keyDown` or `keyUp`
+ * @property {string} type `keyDown`, `keyUp`, or `char` for a press of which only the character is missing
  * @property {string} key
  * @property {string} code
  * @property {boolean} isAutoRepeat
@@ -129,6 +129,10 @@ function virtualKey(input) {
  */
 function replay(input) {
   const modifiers = modifiersOf(input);
+  if (input.type === 'char') {
+    const typed = input.key === 'Enter' ? '\r' : isCharacter(input.key) ? input.key : '';
+    return { events: typed ? [{ type: 'char', keyCode: typed, modifiers }] : [] };
+  }
   if (input.key === 'Process' || input.key === 'Unidentified' || (input.key === 'Dead' && !input.code)) return null;
   const text = input.type === 'keyDown' ? textOf(input, modifiers) : '';
   const down = input.type === 'keyDown';

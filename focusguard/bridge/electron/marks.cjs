@@ -27,6 +27,7 @@ const WORLD = 73117;
 /**
  * @typedef {object} MarkHooks
  * @property {(wc: any, input: any) => boolean} onRealKey true: keep the key from the page and from the app
+ * @property {(wc: any, input: any) => void} onPointer any other input of which this file is not the sender
  */
 
 /** @param {MarkHooks} hooks */
@@ -52,6 +53,7 @@ function createMarks(hooks) {
     };
     /** @this {any} */
     function hooked(/** @type {string} */ name, /** @type {any} */ event, /** @type {any} */ input) {
+      if (name === 'input-event' && active && state.sending === 0) hooks.onPointer(wc, input);
       if (name !== 'before-input-event' || !active || state.sending > 0) return original.apply(this, arguments);
       if (state.delivering === 0) {
         let keep = false;

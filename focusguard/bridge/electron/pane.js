@@ -15,6 +15,7 @@
   const { isGuestElement, deepActive, isBody, noteDetails, putBackDetails } = createPlaces();
 
   const FOCUS_EVENTS = ['blur', 'focus', 'focusin', 'focusout'];
+  const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'CapsLock', 'NumLock', 'AltGraph'];
   const COMPOSITION_EVENTS = ['compositionstart', 'compositionupdate', 'compositionend'];
   /** Longest wait for the page's own focus: it does not come when another window has come to the front. */
   const ARRIVAL_MS = 40;
@@ -83,6 +84,8 @@
   let laterPlanned = false;
   /** Until when a home is watched after its last lease, for a late move of the focus. */
   let settleUntil = 0;
+  /** @type {any[]} */
+  const strays = [];
   /** @type {Set<() => void>} called when the focus has arrived at home */
   const arrivals = new Set();
   /** Real keys seen; the main process compares it with what it let through. */
@@ -334,11 +337,35 @@
     if (open !== before) tell({ event: 'composition', open });
   }
 
-  /** @param {Event} event */
+  /**
+   * A key that Chromium had on its way while the focus was taken lands where nobody types. It is kept from the
+   * page and goes back to the main process, with all that follow until those have been fetched.
+   * @param {any} event
+   */
   function onKey(event) {
     if (!event.isTrusted) return;
-    keysSeen += 1;
-    if (keyWaiters.size) for (const wake of Array.from(keyWaiters)) wake();
+    if (event.type === 'keydown') {
+      keysSeen += 1;
+      if (keyWaiters.size) for (const wake of Array.from(keyWaiters)) wake();
+    }
+    if (!strays.length && !(watching() && home && home.away && !taken() && deepActive().element !== home.element)) return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+    if (event.type === 'keypress' && strays.length && strays[strays.length - 1].type === 'keyDown') return;
+    strays.push({
+      type: event.type === 'keydown' ? 'keyDown' : event.type === 'keyup' ? 'keyUp' : 'char',
+      key: event.key, code: event.code, location: event.location, isAutoRepeat: event.repeat,
+      shift: event.shiftKey, control: event.ctrlKey, alt: event.altKey, meta: event.metaKey,
+      modifiers: MODIFIERS.filter((name) => event.getModifierState(name)).map((name) => name.toLowerCase()),
+    });
+    if (strays.length === 1) tell({ event: 'strayed' });
+  }
+
+  /** @param {number} count @param {number} ms hands the strays over; keys pass again from here on */
+  async function takeStrays(count, ms) {
+    await caughtUp(count, ms);
+    const outcome = await afterArrival(giveBack());
+    return { strays: strays.splice(0), outcome, seen: keysSeen };
   }
 
   /** @type {WeakSet<any>} */
@@ -359,7 +386,7 @@
     for (const type of FOCUS_EVENTS) on(prefix + type, onFocusEvent);
     on(prefix + 'change', onChange);
     on('input', onInput);
-    on('keydown', onKey);
+    for (const type of ['keydown', 'keypress', 'keyup']) on(type, onKey);
     for (const type of ['mousedown', 'touchstart']) on(type, onPress);
     for (const type of COMPOSITION_EVENTS) on(type, onComposition);
   }
@@ -436,7 +463,7 @@
   /** @param {any} element */
   function takeFocus(element) {
     const inner = element.shadowRoot && element.shadowRoot.querySelector('iframe,object,embed');
-    if (home && !home.away) home.away = now();
+    if (home && !home.away && !home.movedOn) home.away = now();
     restoring = true;
     try {
       (inner || element).focus({ preventScroll: true });
@@ -457,6 +484,7 @@
     const note = home;
     leases.delete(order.lease);
     settleUntil = Math.max(settleUntil, now() + order.settleMs);
+    setTimeout(settled, order.settleMs + 5);
     const outcome = taken() ? 'still-taken' : await afterArrival(giveBack());
     const returned = outcome === 'returned' || (outcome === 'at-home' && note.returns > 0);
     const heldMs = note.heldMs + (note.away ? now() - note.away : 0);
@@ -470,9 +498,21 @@
     const before = home.returns;
     settleUntil = Math.max(settleUntil, now() + 1);
     check();
-    // The person may have gone to another window meanwhile: then the page is owed the event of that.
-    if (!home.movedOn) payBlurs(home);
-    return { again: home.returns > before };
+    return { again: home.returns > before || (home.away > 0 && !home.movedOn) };
+  }
+
+  /** The watch is over. The person may have gone to another window meanwhile: the page is owed the event of that. */
+  function settled() {
+    if (home && !leases.size && now() > settleUntil && !home.movedOn) payBlurs(home);
+  }
+
+  /** @param {number} guestId the person themselves pressed into a guest, and may have had the focus taken back */
+  function personPressed(guestId) {
+    if (!home || leases.size || home.movedOn) return false;
+    moveOn('person-pressed');
+    const element = guestElement(guestId);
+    if (element && deepActive().element === home.element) takeFocus(element);
+    return true;
   }
 
   /** Gives the focus back now, if an agent has it for a press, and says how that went. */
@@ -534,6 +574,6 @@
 
   listen(window);
   world[NAME] = {
-    begin, end, recheck, bringHome, drop, nudge, learnGuests, stop, next, composition: () => ({ open: composing() }),
+    begin, end, recheck, bringHome, takeStrays, personPressed, drop, nudge, learnGuests, stop, next, composition: () => ({ open: composing() }),
   };
 })();
