@@ -60,6 +60,8 @@ function createBorrows({ targets, panes, marks, event }) {
   const places = new Map();
   /** @type {Map<number, Set<Lease>>} guest id to leases whose keys are caught */
   const caught = new Map();
+  /** @type {Set<number>} guests in which a press was stopped last: they do not report releases */
+  const deaf = new Set();
   let serial = 0;
   let lastKeyAt = -Infinity;
   /** @type {Set<() => void>} */
@@ -113,6 +115,7 @@ function createBorrows({ targets, panes, marks, event }) {
       const lease = Array.from(leases)[leases.size - 1];
       if (lease.place.home !== wc) {
         keep(lease.place, input, lease);
+        if (down) deaf.add(wc.id);
         if (!lease.take || lease.ended) askHome(lease.place);
         return true;
       }
@@ -124,19 +127,16 @@ function createBorrows({ targets, panes, marks, event }) {
         keep(place, input, null);
         return true;
       }
-      place.ledger.before(input);
-      if (down) place.ledger.clear();
+      place.ledger.before(input, true);
     }
+    if (down) deaf.delete(wc.id);
     return false;
   }
 
   /** @param {Place} place @param {any} input @param {Lease | null} lease */
   function keep(place, input, lease) {
     place.queue.push(input);
-    if (input.type === 'keyDown') {
-      if (lease) lease.keys += 1;
-      place.ledger.cloud();
-    }
+    if (lease && input.type === 'keyDown') lease.keys += 1;
     if (place.queue.length > MAX_QUEUE) flush(place);
   }
 
@@ -171,14 +171,15 @@ function createBorrows({ targets, panes, marks, event }) {
   async function flush(place) {
     if (place.flushing || place.fetching) return;
     place.flushing = true;
+    const some = place.queue.length > 0;
     try {
       while (place.queue.length) {
         const input = place.queue.shift();
-        place.ledger.before(input);
+        if (input.type !== 'char') place.ledger.before(input, false);
         const pending = deliver(place, input);
         if (pending) await pending;
-        if (input.type === 'keyDown') place.ledger.clear();
       }
+      if (some) place.ledger.doubt();
     } finally {
       place.flushing = false;
     }
@@ -219,6 +220,7 @@ function createBorrows({ targets, panes, marks, event }) {
       event('composition', { hostWebContentsId: host.id, open: !!message.open });
     } else if (place && message.event === 'returned') {
       flush(place);
+      if (deaf.size) place.ledger.doubt();
     } else if (place && message.event === 'strayed') {
       fetchStrays(place);
     } else if (place && message.event === 'moved-on') {

@@ -494,7 +494,7 @@
 
   /** Looks once more, after the last lease, whether Chromium moved the focus late. */
   function recheck() {
-    if (!home || leases.size) return { again: false };
+    if (!home || leases.size || arrivals.size) return { again: false };
     const before = home.returns;
     settleUntil = Math.max(settleUntil, now() + 1);
     check();
