@@ -15,9 +15,10 @@ from focusguard.bridge.link import open_bridge_link
 from focusguard.cdp.limits import DEFAULT_LIMITS, Limits
 from focusguard.cdp.targets import shown_page
 from focusguard.cli import version
+from focusguard.electron import inspector
 from focusguard.electron.display import Display
 from focusguard.electron.janitor import Janitor
-from focusguard.electron.launching import ElectronProcess, launch_electron
+from focusguard.electron.launching import ElectronProcess, launch_electron, wait_for_port
 from focusguard.electron.runtimes import Runtime, runtime_at
 from focusguard.policy.borrow import Pace
 from focusguard.policy.effects import Report
@@ -29,7 +30,7 @@ from focusguard.proxy.upstream import PipeUpstream, Upstream, UpstreamFailed, We
 #: Seconds for the app's CDP endpoint to answer, and for its bridge to say hello.
 START_SECONDS = 30.0
 
-BridgeMode = Literal["preload", "app", "none"]
+BridgeMode = Literal["preload", "app", "inject", "none"]
 
 
 class RunningGuard:
@@ -117,7 +118,8 @@ async def launch(
         env: variables over those of this process.
         display: an isolated display of the rig; the person's own display where there is none.
         bridge: `preload` loads it before the app (`NODE_OPTIONS=--require`), `app` leaves that to the app
-            (`require(process.env.FOCUSGUARD_BRIDGE)`), `none` runs in the weaker mode.
+            (`require(process.env.FOCUSGUARD_BRIDGE)`), `inject` loads it into an unmodified app through the Node
+            inspector, which is closed again, `none` runs in the weaker mode.
         pace: when a borrow starts while the person types.
         port: the guard's port; 0 takes a free one.
         token: what clients must show; empty makes one, None asks for none.
@@ -139,7 +141,7 @@ async def launch(
         if bridge != "none":
             hub.link = await stack.enter_async_context(open_bridge_link(hub.bridge_said))
             extra |= hub.link.env
-            if bridge == "preload":
+            if bridge != "app":
                 del extra["FOCUSGUARD_BRIDGE"]
         process = await stack.enter_async_context(
             launch_electron(
@@ -150,15 +152,19 @@ async def launch(
                 display=display,
                 debugging="pipe" if chosen.has_debugging_pipe else "port",
                 require=BRIDGE_SCRIPT if bridge == "preload" else None,
+                switches=[inspector.WAIT_SWITCH] if bridge == "inject" else (),
+                await_port=False,
                 janitor=janitor,
             )
         )
+        if bridge == "inject" and hub.link is not None:
+            url = await inspector.wait_for_inspector(process.output_tail, lambda: process.returncode)
+            await inspector.load(url, BRIDGE_SCRIPT, hub.link.env, waiting=True)
         upstream: Upstream
         if process.pipe is not None:
             upstream = PipeUpstream(*process.take_pipe())
         else:
-            assert process.debugging_url is not None
-            upstream = await WebSocketUpstream.open(process.debugging_url)
+            upstream = await WebSocketUpstream.open(await wait_for_port(process))
         guard = RunningGuard(hub, process)
         async with _running(hub, upstream, port, token, wait_for_bridge=bridge != "none"):
             yield guard
@@ -168,15 +174,18 @@ async def launch(
 async def attach(
     url: str,
     *,
+    inspector_url: str | None = None,
     pace: Pace = "between-keys",
     port: int = 0,
     token: str | None = "",
     limits: Limits = DEFAULT_LIMITS,
 ) -> AsyncIterator[RunningGuard]:
-    """Guard an app that already runs with `--remote-debugging-port`, in the weaker mode without a bridge.
+    """Guard an app that already runs with `--remote-debugging-port`.
 
     Args:
         url: the app's browser WebSocket, `ws://127.0.0.1:PORT/devtools/browser/…`.
+        inspector_url: WebSocket of the app's Node inspector, through which the bridge is loaded; the inspector is closed
+            then. Without it the guard runs in its weaker mode.
         pace: see `launch`.
         port: see `launch`.
         token: see `launch`.
@@ -187,11 +196,16 @@ async def attach(
 
     Raises:
         UpstreamFailed: nothing answers at `url`.
+        focusguard.electron.errors.LaunchFailed: the bridge cannot be loaded.
     """
-    hub = _hub(pace, limits, bridge_expected=False)
-    with _plain_errors():
+    hub = _hub(pace, limits, bridge_expected=inspector_url is not None)
+    async with AsyncExitStack() as stack:
+        stack.enter_context(_plain_errors())
         upstream = await WebSocketUpstream.open(url)
-        async with _running(hub, upstream, port, token, wait_for_bridge=False):
+        if inspector_url is not None:
+            hub.link = await stack.enter_async_context(open_bridge_link(hub.bridge_said))
+            await inspector.load(inspector_url, BRIDGE_SCRIPT, hub.link.env, waiting=False)
+        async with _running(hub, upstream, port, token, wait_for_bridge=inspector_url is not None):
             yield RunningGuard(hub)
 
 

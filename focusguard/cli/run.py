@@ -52,10 +52,10 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 @click.argument("command", nargs=-1, required=True, type=click.UNPROCESSED, metavar="-- APP [ARGS]...")
 @click.option(
     "--bridge",
-    type=click.Choice(["preload", "app", "none"]),
+    type=click.Choice(["preload", "app", "inject", "none"]),
     default="preload",
     show_default=True,
-    help="How the bridge gets into the app: loaded before it, required by it, or not at all (weaker).",
+    help="How the bridge gets into the app: loaded before it, required by it, through the Node inspector, or not at all.",
 )
 @_PORT
 @_NO_TOKEN
@@ -85,26 +85,28 @@ def run(
 
 @click.command()
 @click.argument("endpoint")
+@click.option("--inspector", help="WebSocket of the app's Node inspector, to load the bridge through; it is closed then.")
 @_PORT
 @_NO_TOKEN
 @_PACE
 @_JSON
-def attach(endpoint: str, port: int, no_token: bool, pace: Pace, as_json: bool) -> None:
+def attach(endpoint: str, inspector: str | None, port: int, no_token: bool, pace: Pace, as_json: bool) -> None:
     r"""Guard an app that runs already with --remote-debugging-port.
 
-    ENDPOINT is the app's port, its http address, or its browser WebSocket. There is no bridge then: the guard runs in
-    its weaker mode, and says so.
+    ENDPOINT is the app's port, its http address, or its browser WebSocket. Without --inspector there is no bridge: the
+    guard runs in its weaker mode, and says so.
 
     \b
     Examples:
       focusguard attach 9222
       focusguard attach ws://127.0.0.1:9222/devtools/browser/0f2c…
+      kill -USR1 PID; focusguard attach 9222 --inspector ws://127.0.0.1:9229/3d5a…
     """
     token = _token(no_token)
     url = _browser_url(endpoint)
 
     async def main() -> None:
-        await _show(attach_guard(url, pace=pace, port=port, token=token), as_json)
+        await _show(attach_guard(url, inspector_url=inspector, pace=pace, port=port, token=token), as_json)
 
     anyio.run(main)
 

@@ -144,6 +144,7 @@ async def launch_electron(
     debugging: Literal["pipe", "port", "none"] = "none",
     require: Path | None = None,
     switches: Sequence[str] = (),
+    await_port: bool = True,
     janitor: Janitor | None = None,
 ) -> AsyncIterator[ElectronProcess]:
     """Starts Electron, and ends it with everything that it started on leaving.
@@ -157,6 +158,7 @@ async def launch_electron(
         debugging: How its DevTools protocol is reached. `port`: a free one; it listens when this returns.
         require: A file that Node loads before the app (`NODE_OPTIONS=--require`); a packaged app refuses it.
         switches: Electron's and Node's own switches, before the app's path.
+        await_port: In port mode, wait until it listens; False leaves that to `wait_for_port`.
         janitor: Ends it if this process is killed; one is started where none is given.
 
     Yields:
@@ -186,8 +188,8 @@ async def launch_electron(
             command, folder, _environment(env, display, require), keeper, chosen, piped=debugging == "pipe"
         )
         stack.push_async_callback(_stop, process, keeper)
-        if debugging == "port":
-            process.debugging_url = await _wait_for_url(process)
+        if debugging == "port" and await_port:
+            await wait_for_port(process)
         yield process
 
 
@@ -264,12 +266,18 @@ async def _stop(process: ElectronProcess, keeper: Janitor) -> None:
         keeper.release_group(process.pid)
 
 
-async def _wait_for_url(process: ElectronProcess) -> str:
+async def wait_for_port(process: ElectronProcess) -> str:
+    """Waits until an app that was launched in port mode listens, and notes its `debugging_url`.
+
+    Raises:
+        LaunchFailed: It ended before, or did not listen in time.
+    """
     with anyio.move_on_after(START_SECONDS):
         while True:
             ended = process.returncode is not None
             found = re.search(r"DevTools listening on (ws://\S+)", process.output_tail(1 << 20))
             if found is not None:
+                process.debugging_url = found[1]
                 return found[1]
             if ended:
                 raise LaunchFailed(f"no debugging port was opened: {process.ending()}")
