@@ -145,6 +145,7 @@ function createOps(stage, journal, registry) {
     if (hostFrame) await registry.ask(hostFrame, 'restore');
     await registry.ask(stage.hostDoc(), 'restore');
     await registry.ask(stage.hostDoc(), 'focus', { field: 'textarea' });
+    await stage.holdFocus(stage.host);
     await pause(RESET_SETTLE);
 
     journal.nonce = params.nonce;
@@ -171,9 +172,12 @@ function createOps(stage, journal, registry) {
     if (params.field === 'frame') {
       const frame = documentNamed('host-frame');
       const answer = await registry.ask(frame, 'focus', params);
+      await stage.holdFocus(stage.host);
       return Object.assign(answer, { active: ['host-frame'].concat(answer.active) });
     }
-    return registry.ask(stage.hostDoc(), 'focus', params);
+    await registry.ask(stage.hostDoc(), 'focus', params);
+    await stage.holdFocus(stage.host);
+    return registry.ask(stage.hostDoc(), 'active');
   };
 
   /**

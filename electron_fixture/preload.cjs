@@ -96,7 +96,11 @@ const OPS = {
     await page('begin');
     return { active: fields.activePath(), url: location.href };
   },
-  active: () => ({ active: fields.activePath(), hasFocus: document.hasFocus() }),
+  active: () => ({
+    active: fields.activePath(),
+    hasFocus: document.hasFocus(),
+    hidden: document.visibilityState === 'hidden',
+  }),
   unfocus: () => fields.unfocus(),
   page: (params) => page(params.method, ...(params.args || [])),
   execute: (params) => webFrame.executeJavaScript(params.code),

@@ -21,9 +21,13 @@ const { LIMIT } = require('./journal.cjs');
  * @property {string} url
  * @property {number} pid
  * @property {boolean} ready Whether its load event has fired.
+ * @property {number} knocks How often it has seen the key that it is knocked at with.
  * @property {Object[]} log
  * @property {(channel: string, ...args: any[]) => void} reply
  */
+
+/** A key that no keyboard here has: it asks a page whether it takes input, and is in no log. */
+const KNOCK = 'F24';
 
 class DocumentError extends Error {
   /** @param {string} state crashed, stopped or unresponsive @param {string} message */
@@ -123,6 +127,7 @@ class Registry {
       url: hello.url,
       pid: (frame && frame.osProcessId) || hello.pid,
       ready: hello.ready,
+      knocks: 0,
       log: [],
       reply: replier(event),
     });
@@ -132,6 +137,11 @@ class Registry {
   /** @param {string} id @param {any} record */
   record(id, record) {
     const doc = this.docs.get(id);
+    if (record.type === 'keyup' && record.key === KNOCK) {
+      if (doc) doc.knocks += 1;
+      this.changed();
+      return;
+    }
     if (!doc) {
       this.journal.keep(this.journal.stale, Object.assign({ document: id }, record));
       return;
@@ -249,4 +259,4 @@ class Registry {
   }
 }
 
-module.exports = { Registry, DocumentError, processState };
+module.exports = { KNOCK, Registry, DocumentError, processState };

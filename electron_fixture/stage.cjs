@@ -4,10 +4,15 @@
 const { BrowserWindow } = require('electron');
 
 const { MAKERS, WEB_PREFERENCES, load, supportedEmbeddings } = require('./embeddings.cjs');
+const { KNOCK } = require('./registry.cjs');
 const { guestUrl } = require('./server.cjs');
 
-const CONTENT = { width: 1256, height: 712 };
-/** Fixed places in the host window's content, in CSS pixels, below the host's own fields. */
+const WIDTH = 1256;
+/** The host's own fields need this much; guests that are no windows of their own are below them. */
+const FIELDS_HEIGHT = 172;
+const WHOLE_HEIGHT = 712;
+/** Fixed places in the host window's content, in CSS pixels. A guest's own window stands at the same place on the
+ * screen, below a host window that ends above it: neither ever covers the other. */
 const BOXES = [
   { x: 4, y: 184, width: 616, height: 520 },
   { x: 636, y: 184, width: 616, height: 520 },
@@ -15,6 +20,8 @@ const BOXES = [
 const SENTINEL = { x: 900, y: 778, width: 320, height: 110 };
 const FRAMES = ['main', 'same-site', 'cross-site', 'nested'];
 const LOAD_TIMEOUT = 15000;
+/** A page that is covered or off the screen may never take input. */
+const INPUT_TIMEOUT = 2000;
 
 /** @param {number} ms @returns {Promise<void>} */
 function pause(ms) {
@@ -106,8 +113,8 @@ class Stage {
       show: false,
       x: 0,
       y: 0,
-      width: CONTENT.width,
-      height: CONTENT.height,
+      width: WIDTH,
+      height: params.embedding === 'window' || params.embedding === 'offscreen' ? FIELDS_HEIGHT : WHOLE_HEIGHT,
       useContentSize: true,
       title: 'fixture host',
       webPreferences: Object.assign({ webviewTag: true }, WEB_PREFERENCES),
@@ -123,6 +130,7 @@ class Stage {
     if (this.headful) {
       window.show();
       await this.takeFocus();
+      await this.holdFocus(window);
     }
     const wanted = params.guests === undefined ? 1 : params.guests;
     const count = Math.max(0, Math.min(BOXES.length, wanted));
@@ -138,12 +146,29 @@ class Stage {
    * @param {number} after Only documents that came after this arrival count.
    * @param {string} what
    */
-  loaded(id, frames, after, what) {
+  async loaded(id, frames, after, what) {
     const there = (/** @type {string} */ frame) => {
       const doc = this.registry.find(id, frame);
       return Boolean(doc && doc.ready && doc.order > after);
     };
-    return this.registry.until(() => frames.every(there), LOAD_TIMEOUT, `${what} did not load`);
+    await this.registry.until(() => frames.every(there), LOAD_TIMEOUT, `${what} did not load`);
+  }
+
+  /**
+   * Waits until a page takes input: Chromium drops all of it for up to half a second after a page was loaded or shown.
+   *
+   * @param {Electron.WebContents} contents
+   */
+  async takesInput(contents) {
+    const doc = this.registry.find(contents.id, 'main');
+    // What is not shown at all may never take any.
+    if (!doc || (await this.registry.ask(doc, 'active')).hidden) return;
+    const before = doc.knocks;
+    const end = Date.now() + INPUT_TIMEOUT;
+    while (doc.knocks === before && Date.now() < end) {
+      contents.sendInputEvent(/** @type {any} */ ({ type: 'keyUp', keyCode: KNOCK, skipIfUnhandled: true }));
+      await pause(25);
+    }
   }
 
   /** @returns {Promise<import('./embeddings.cjs').Guest>} In the first free place. */
@@ -168,6 +193,7 @@ class Stage {
       this.registry.forget(id);
     });
     await this.loaded(id, FRAMES, 0, `guest ${index}`);
+    await this.takesInput(guest.contents);
     return guest;
   }
 
@@ -193,7 +219,9 @@ class Stage {
     if (url === null) guest.contents.reload();
     else load(guest.contents, url);
     const home = url === null || withoutHash(url) === withoutHash(guest.home);
-    if (wait) await this.loaded(guest.contentsId, home ? FRAMES : ['main'], before, `guest ${index}`);
+    if (!wait) return;
+    await this.loaded(guest.contentsId, home ? FRAMES : ['main'], before, `guest ${index}`);
+    await this.takesInput(guest.contents);
   }
 
   /**
@@ -227,9 +255,28 @@ class Stage {
       if (window.isMinimized()) window.restore();
       if (!window.isVisible()) window.show();
       if (!window.isFocused()) window.focus();
-      await poll(() => window.isFocused(), 2000);
     }
+    if (this.headful) await poll(() => window.isFocused(), 2000);
     window.webContents.focus();
+  }
+
+  /**
+   * Waits until a window and its page have the focus, and keep it: a window that was just shown may lose it once more
+   * while the window manager makes up its mind.
+   *
+   * @param {Electron.BrowserWindow} window
+   */
+  async holdFocus(window) {
+    if (!this.headful) return;
+    const end = Date.now() + 3000;
+    let seen = 0;
+    while (seen < 2) {
+      const doc = this.registry.find(window.webContents.id, 'main');
+      const focused = window.isFocused() && doc !== undefined && (await this.registry.ask(doc, 'active')).hasFocus;
+      seen = focused ? seen + 1 : 0;
+      if (Date.now() > end) throw new Error(`no-focus: the window "${window.getTitle()}" did not get the focus in 3 s`);
+      if (seen < 2) await pause(15);
+    }
   }
 
   /** @param {{open: boolean, focus?: boolean}} params */
@@ -257,11 +304,13 @@ class Stage {
     if (this.headful && params.focus) {
       window.show();
       window.focus();
-      await poll(() => window.isFocused(), 2000);
     } else if (this.headful) {
       window.showInactive();
     }
-    if (params.focus) window.webContents.focus();
+    if (!params.focus) return;
+    window.webContents.focus();
+    await this.holdFocus(window);
+    await this.takesInput(window.webContents);
   }
 
   /** @param {import('./registry.cjs').Doc} doc @param {any} record */

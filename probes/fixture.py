@@ -113,7 +113,11 @@ class Fixture:
     # -- stage --------------------------------------------------------------------------------------------------
 
     async def open(self, embedding: Embedding, *, window: WindowState = "hidden", guests: int = 1) -> Opened:
-        """Opens the host window and its guests; what was open before is closed."""
+        """Opens the host window and its guests (none, one or two); what was open before is closed.
+
+        Every page takes input when this returns, except where it is not shown at all: Chromium drops input to a page
+        for half a second after it was loaded or shown.
+        """
         self.opened = await self._ask(Opened, "open", embedding=embedding, window=window, guests=guests)
         return self.opened
 

@@ -91,12 +91,14 @@ class TestEveryEmbedding:
         for frame in ("main", "cross-site", "nested"):
             seq = await fixture.settle()
             await person.click(*rects.on_screen("text", frame))
+            await fixture.settle()
             await person.type("ok")
             await fixture.settle()
             state = await fixture.state(since=seq)
             assert state.guest(0, frame).values["text"] == "ok"
             assert [document.name for document in state.having("mousedown", "keydown")] == [f"guest:0/{frame}"]
         await person.click(*rects.host_on_screen("form"))
+        await fixture.settle()
         await person.type("home")
         await fixture.settle()
         state = await fixture.state()
