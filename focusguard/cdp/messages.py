@@ -6,6 +6,7 @@ or session is copied, not decoded and encoded again.
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
@@ -39,17 +40,22 @@ class MalformedMessage(errors.ProtocolError):
 
 
 _decode = msgspec.json.Decoder(Envelope).decode
-_encode = msgspec.json.Encoder().encode
 _decode_any = msgspec.json.Decoder().decode
+_encode_strict = msgspec.json.Encoder().encode
 
 
 def decode_upstream(data: bytes) -> Envelope:
     """Decode a message of the app's CDP endpoint.
 
     Raises:
-        msgspec.DecodeError: it is not a CDP message.
+        MalformedMessage: it is not a CDP message.
     """
-    return _decode(data)
+    try:
+        return _decode(data)
+    except msgspec.DecodeError:
+        return _decode_loosely(data)
+    except RecursionError:
+        raise _too_deep() from None
 
 
 def decode_command(data: bytes) -> Envelope:
@@ -60,11 +66,15 @@ def decode_command(data: bytes) -> Envelope:
             crdtp/dispatch.cc).
     """
     try:
+        if not data.isascii():
+            data.decode()  # payloads are passed on unread, so nobody else would notice
         message = _decode(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        raise _malformed(data) from None
+    except UnicodeDecodeError:
+        raise MalformedMessage(errors.PARSE_ERROR, "Message must be a valid JSON") from None
+    except msgspec.DecodeError:
+        message = _decode_loosely(data)
     except RecursionError:
-        raise MalformedMessage(errors.PARSE_ERROR, "Message is nested too deeply") from None
+        raise _too_deep() from None
     if message.id is None:
         raise MalformedMessage(errors.INVALID_REQUEST, "Message must have integer 'id' property")
     if message.method is None:
@@ -74,25 +84,64 @@ def decode_command(data: bytes) -> Envelope:
     return message
 
 
-def _malformed(data: bytes) -> MalformedMessage:
-    try:
-        loose = _decode_any(data)
-    except (msgspec.DecodeError, UnicodeDecodeError):
-        return MalformedMessage(errors.PARSE_ERROR, "Message must be a valid JSON")
-    except RecursionError:
-        return MalformedMessage(errors.PARSE_ERROR, "Message is nested too deeply")
+def _decode_loosely(data: bytes) -> Envelope:
+    """Decode what the fast decoder refuses: half surrogate pairs, which Chromium sends and takes as `\\ud83d`.
+
+    Raises:
+        MalformedMessage: it is not a CDP message.
+    """
+    loose = _load(data)
     if not isinstance(loose, dict):
-        return MalformedMessage(errors.INVALID_REQUEST, "Message must be an object")
+        raise MalformedMessage(errors.INVALID_REQUEST, "Message must be an object")
     command_id = loose.get("id")
-    if not isinstance(command_id, int) or isinstance(command_id, bool):
-        return MalformedMessage(errors.INVALID_REQUEST, "Message must have integer 'id' property")
-    if not isinstance(loose.get("method"), str):
-        return MalformedMessage(
-            errors.INVALID_REQUEST, "Message must have string 'method' property", command_id
-        )
-    return MalformedMessage(
-        errors.INVALID_REQUEST, "Message may have string 'sessionId' property", command_id
-    )
+    if "id" in loose and (not isinstance(command_id, int) or isinstance(command_id, bool)):
+        raise MalformedMessage(errors.INVALID_REQUEST, "Message must have integer 'id' property")
+    for name, must in (("method", "must"), ("sessionId", "may")):
+        text = loose.get(name)
+        if text is not None and not _is_text(text):
+            words = f"Message {must} have string '{name}' property"
+            raise MalformedMessage(errors.INVALID_REQUEST, words, command_id)
+    payload = {k: msgspec.Raw(_encode(loose[k])) for k in ("params", "result", "error") if k in loose}
+    return Envelope(command_id, loose.get("method"), sessionId=loose.get("sessionId"), **payload)
+
+
+def _is_text(value: Any) -> bool:
+    return isinstance(value, str) and not any("\ud800" <= letter <= "\udfff" for letter in value)
+
+
+def _too_deep() -> MalformedMessage:
+    return MalformedMessage(errors.PARSE_ERROR, "Message is nested too deeply")
+
+
+def _load(raw: bytes) -> Any:
+    """Decode JSON, half surrogate pairs included.
+
+    Raises:
+        MalformedMessage: it is not JSON.
+    """
+    try:
+        return _decode_any(raw)
+    except msgspec.DecodeError:
+        pass
+    except RecursionError:
+        raise _too_deep() from None
+    try:
+        return json.loads(raw.decode(), parse_constant=_no_constant)
+    except ValueError:
+        raise MalformedMessage(errors.PARSE_ERROR, "Message must be a valid JSON") from None
+    except RecursionError:
+        raise _too_deep() from None
+
+
+def _no_constant(name: str) -> None:
+    raise ValueError(f"{name} is not JSON")
+
+
+def _encode(value: Any) -> bytes:
+    try:
+        return _encode_strict(value)
+    except UnicodeEncodeError:  # half a surrogate pair
+        return json.dumps(value, separators=(",", ":")).encode()
 
 
 def params_of(message: Envelope) -> dict[str, Any]:
@@ -104,7 +153,10 @@ def params_of(message: Envelope) -> dict[str, Any]:
     raw = bytes(message.params)
     if not raw or raw == b"null":
         return {}
-    value = _decode_any(raw)
+    try:
+        value = _load(raw)
+    except MalformedMessage as fault:
+        raise MalformedMessage(fault.rpc_code, str(fault), message.id) from None
     if not isinstance(value, dict):
         raise MalformedMessage(
             errors.INVALID_REQUEST, "Message may have object 'params' property", message.id
@@ -115,7 +167,7 @@ def params_of(message: Envelope) -> dict[str, Any]:
 def result_of(message: Envelope) -> dict[str, Any]:
     """The answer's result as a dict, empty where the answer is an error."""
     raw = bytes(message.result)
-    value = _decode_any(raw) if raw else {}
+    value = _load(raw) if raw else {}
     return value if isinstance(value, dict) else {}
 
 
@@ -124,7 +176,7 @@ def error_of(message: Envelope) -> dict[str, Any] | None:
     raw = bytes(message.error)
     if not raw:
         return None
-    value = _decode_any(raw)
+    value = _load(raw)
     return value if isinstance(value, dict) else {"code": errors.SERVER_ERROR, "message": str(value)}
 
 

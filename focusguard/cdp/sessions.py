@@ -15,6 +15,7 @@ class Session:
         target_id: the target it is attached to.
         guest_id: the guest that target is or belongs to.
         parent_id: the session on which its attachment was announced; None: the client's connection.
+        held_by: the app's session that it hangs on and goes with; None: the app's root.
         main: whether the target is the guest itself and not a frame or worker below it.
         connection: whether it is the root of a `/devtools/page/{id}` connection: its messages carry no session id.
         wrapped: whether the client speaks to it through Target.sendMessageToTarget.
@@ -26,6 +27,7 @@ class Session:
     target_id: str
     guest_id: str
     parent_id: str | None = None
+    held_by: str | None = None
     main: bool = True
     connection: bool = False
     wrapped: bool = False

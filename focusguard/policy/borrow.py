@@ -8,7 +8,18 @@ from typing import Any, Literal
 
 from focusguard.cdp.targets import Embedding, Guest
 from focusguard.errors import Code, GuardError
-from focusguard.policy.flow import Acquire, Bridge, CallFailed, Flow, FlowFault, Gone, Lock, TimedOut, call
+from focusguard.policy.flow import (
+    Acquire,
+    Bridge,
+    CallFailed,
+    Flow,
+    FlowFault,
+    Gone,
+    Lock,
+    TimedOut,
+    call,
+    call_or_undo,
+)
 from focusguard.policy.wire import Wire
 
 Pace = Literal["between-keys", "at-once"]
@@ -30,12 +41,12 @@ class Lease:
     """An open borrow.
 
     Attributes:
-        number: the bridge's number for it; None where there is nothing to give back.
+        number: the bridge's name for it; None where there is nothing to give back.
         waited_ms: time spent waiting for a gap between the person's keys.
     """
 
     host: Lock
-    number: int | None
+    number: int | str | None
     state: str
     waited_ms: float = 0.0
 
@@ -84,22 +95,25 @@ class Borrower:
             ) from None
         try:
             held = yield from self._ask(guest, take)
+            state = str(held.get("state"))
+            if state == "composing":
+                raise GuardError(Code.USER_COMPOSING)
         except BaseException:
             lock.release()
             self.metrics.refusals += 1
             raise
-        if held["state"] == "composing":
-            lock.release()
-            self.metrics.refusals += 1
-            raise GuardError(Code.USER_COMPOSING)
-        return Lease(lock, held.get("lease"), held["state"], float(held.get("waitedMs", 0)))
+        return Lease(lock, held.get("lease"), state, float(held.get("waitedMs", 0)))
 
     def _ask(self, guest: Guest, take: bool) -> Flow[dict[str, Any]]:
         pace_ms = PACE_MS if self._pace == "between-keys" else 0
         params = {"webContentsId": guest.web_contents_id, "paceMs": pace_ms, "readyMs": PANE_MS, "take": take}
         try:
             return (
-                yield from call(Bridge("borrow.begin", params), BRIDGE_SECONDS + (pace_ms + PANE_MS) / 1000)
+                yield from call_or_undo(
+                    Bridge("borrow.begin", params),
+                    BRIDGE_SECONDS + (pace_ms + PANE_MS) / 1000,
+                    self._give_back,
+                )
             )
         except CallFailed as fault:
             raise GuardError(Code.FOCUS_GUARD_UNAVAILABLE, f"{fault}; nothing was sent") from None
@@ -107,6 +121,11 @@ class Borrower:
             raise GuardError(Code.FOCUS_GUARD_UNAVAILABLE) from None
         except Gone:
             raise GuardError(Code.BRIDGE_LOST) from None
+
+    def _give_back(self, held: dict[str, Any]) -> None:
+        """A borrow that was granted when nobody waited for it any more."""
+        if held.get("lease") is not None:
+            self._wire.post(Bridge("borrow.end", {"lease": held["lease"], "recheckMs": RECHECK_MS}))
 
     def end(self, lease: Lease) -> Flow[dict[str, Any]]:
         """Give the focus back. A lost bridge gives it back by itself, so nothing is raised here."""

@@ -25,11 +25,11 @@ from focusguard.cdp.targets import (
     tab_id,
 )
 from focusguard.errors import INVALID_PARAMS, Code, GuardError, ProtocolError
-from focusguard.policy.flow import Bridge, CallFailed, Flow, TimedOut, Upstream, call
+from focusguard.policy.attach import ATTACH_SECONDS, Attachments
+from focusguard.policy.flow import Await, Bridge, CallFailed, Flow, Gone, Handle, TimedOut, call
 from focusguard.policy.wire import Wire
 
-#: Seconds for the app to attach a session or to open a guest.
-ATTACH_SECONDS = 10.0
+#: Seconds for the app to open or close a guest.
 OPEN_SECONDS = 30.0
 
 Filter = tuple[dict[str, Any], ...]
@@ -44,7 +44,7 @@ class Scope:
         tab_of: id of the guest whose virtual tab this is.
         discover: filter of Target.setDiscoverTargets while it is on.
         auto: filter of Target.setAutoAttach while it is on.
-        attached: guest id -> session ids that this scope has auto-attached.
+        attached: guest id -> target id -> session id, for what this scope has auto-attached.
     """
 
     client: int
@@ -52,31 +52,54 @@ class Scope:
     tab_of: str | None = None
     discover: Filter | None = None
     auto: Filter | None = None
-    attached: dict[str, list[str]] = field(default_factory=dict)
+    attached: dict[str, dict[str, str]] = field(default_factory=dict)
 
 
 class VirtualBrowser:
-    """Answers Target.* for every connection and announces guests as they come and go."""
+    """Answers Target.* for every connection and announces guests as they come and go.
 
-    def __init__(self, wire: Wire, tree: TargetTree, sessions: SessionTable, limits: Limits) -> None:
+    Args:
+        wire: the way out.
+        tree: the app's targets.
+        sessions: everybody's sessions.
+        limits: bounds on what a client may hold.
+        end_client: ends a connection that has lost its page, with a reason.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        tree: TargetTree,
+        sessions: SessionTable,
+        limits: Limits,
+        end_client: Callable[[int, str], None],
+    ) -> None:
         self._wire = wire
         self._tree = tree
         self._sessions = sessions
-        self._limits = limits
+        self._end_client = end_client
         self._scopes: dict[tuple[int, str | None], Scope] = {}
-        self._made = 0
+        self._opened: dict[int, Handle] = {}
+        self.attachments = Attachments(wire, tree, sessions, limits, self._session_ended)
 
     # -- scopes ------------------------------------------------------------------------------------------------------
     def scope(self, client: int, session: Session | None) -> Scope:
         """The virtual browser that a command on this session speaks to."""
         key = (client, session.id if session is not None else None)
         if key not in self._scopes:
-            self._scopes[key] = Scope(client, session)
+            tab_of = (
+                session.guest_id if session is not None and session.virtual and session.guest_id else None
+            )
+            self._scopes[key] = Scope(client, session, tab_of)
         return self._scopes[key]
 
-    def forget(self, client: int, session_id: str | None = None) -> None:
-        """Drop one scope, or all of a client's."""
-        for key in [k for k in self._scopes if k[0] == client and session_id in (None, k[1])]:
+    def _session_ended(self, session: Session) -> None:
+        if session.client is not None:
+            self._scopes.pop((session.client, session.id), None)
+
+    def forget(self, client: int) -> None:
+        """Drop all of a client's scopes: it is told nothing any more."""
+        for key in [k for k in self._scopes if k[0] == client]:
             del self._scopes[key]
 
     # -- commands ----------------------------------------------------------------------------------------------------
@@ -110,16 +133,16 @@ class VirtualBrowser:
     def _set_auto_attach(self, scope: Scope, params: dict[str, Any]) -> Flow[dict[str, Any]]:
         if not params.get("autoAttach"):
             scope.auto = None
-            sessions = [session_id for ids in scope.attached.values() for session_id in ids]
+            sessions = [session_id for ids in scope.attached.values() for session_id in ids.values()]
             scope.attached.clear()
             for session_id in sessions:
-                yield from self._detach_session(scope.client, session_id, tell=True)
+                yield from self.attachments.detach(scope.client, session_id, tell=True)
             return {}
         if not params.get("flatten"):
             raise ProtocolError(INVALID_PARAMS, "Only flatten protocol is supported: set flatten to true")
         scope.auto = _filter(params)
-        for guest in self._tree.ready():
-            yield from self._auto_attach(scope, guest)
+        for attached in [self._begin_auto_attach(scope, guest) for guest in self._tree.ready()]:
+            yield Await(attached, 2 * ATTACH_SECONDS)
         return {}
 
     def _get_targets(self, scope: Scope, params: dict[str, Any]) -> Flow[dict[str, Any]]:
@@ -132,19 +155,18 @@ class VirtualBrowser:
             if scope.session is None or (scope.session.virtual and scope.tab_of is None):
                 return {"targetInfo": _browser_info()}
             target_id = scope.session.target_id
-        return {"targetInfo": self._info_of(scope.client, str(target_id))}
+        return {"targetInfo": self.attachments.info_of(scope.client, str(target_id))}
         yield
 
     def _attach_to_target(self, scope: Scope, params: dict[str, Any]) -> Flow[dict[str, Any]]:
         target_id = str(params.get("targetId", ""))
-        session = yield from self.attach(
+        session = yield from self.attachments.attach(
             scope.client, target_id, parent=scope.session, wrapped=not params.get("flatten", False)
         )
         return {"sessionId": session.id}
 
     def _attach_to_browser(self, scope: Scope, params: dict[str, Any]) -> Flow[dict[str, Any]]:
-        session = self._virtual_session(scope.client, "browser", "", scope.session)
-        self._announce(session, _browser_info())
+        session = self.attachments.attach_to_browser(scope.client, scope.session, _browser_info())
         return {"sessionId": session.id}
         yield
 
@@ -156,7 +178,7 @@ class VirtualBrowser:
         session = self._sessions.owned(scope.client, str(session_id)) if session_id else None
         if session is None or session.connection:
             raise ProtocolError(INVALID_PARAMS, "No session with given id")
-        yield from self._detach_session(scope.client, session.id, tell=True)
+        yield from self.attachments.detach(scope.client, session.id, tell=True)
         return {}
 
     def _get_contexts(self, scope: Scope, params: dict[str, Any]) -> Flow[dict[str, Any]]:
@@ -168,10 +190,27 @@ class VirtualBrowser:
         if not isinstance(url, str):
             raise ProtocolError(INVALID_PARAMS, "Invalid parameters url: string value expected")
         opened = yield from self._ask_app("guest.open", {"url": url}, "open a guest (bridge.onOpenGuest)")
-        return {"targetId": opened.get("targetId", "")}
+        web_contents_id = opened.get("webContentsId")
+        if not opened.get("found") or web_contents_id is None:
+            raise GuardError(Code.ERROR, "the app opened something that is not a guest (bridge.onOpenGuest)")
+        guest = self._tree.by_web_contents(web_contents_id)
+        if guest is None or not guest.ready:
+            here = self._opened.setdefault(web_contents_id, Handle())
+            try:
+                guest = yield Await(here, OPEN_SECONDS)
+            except TimedOut:
+                raise GuardError(
+                    Code.TIMEOUT, f"what the app opened is not a guest after {OPEN_SECONDS:g} s"
+                ) from None
+            finally:
+                self._opened.pop(web_contents_id, None)
+        return {"targetId": guest.target_id}
 
     def _close_target(self, scope: Scope, params: dict[str, Any]) -> Flow[dict[str, Any]]:
-        guest = self._guest(str(params.get("targetId", "")))
+        target_id = str(params.get("targetId", "")).removeprefix(TAB_PREFIX)
+        guest = self.attachments.guest(target_id)
+        if target_id != guest.target_id:
+            return {"success": False}  # a frame or worker ends with its page
         yield from self.close_guest(guest)
         return {"success": True}
 
@@ -193,132 +232,23 @@ class VirtualBrowser:
             raise GuardError(Code.ERROR, f"the app could not {what}: {fault}") from None
         except TimedOut:
             raise GuardError(Code.TIMEOUT, f"the app did not {what} within {OPEN_SECONDS:g} s") from None
-
-    # -- attaching ---------------------------------------------------------------------------------------------------
-    def attach(
-        self,
-        client: int,
-        target_id: str,
-        *,
-        parent: Session | None,
-        wrapped: bool = False,
-        connection: bool = False,
-    ) -> Flow[Session]:
-        """Give a client a session of its own on a guest, on something below it, or on its virtual tab."""
-        if len(self._sessions.of_client(client)) >= self._limits.sessions:
-            raise GuardError(
-                Code.REFUSED, f"this connection has {self._limits.sessions} sessions already; detach some"
-            )
-        if target_id.startswith(TAB_PREFIX):
-            guest = self._guest(target_id[len(TAB_PREFIX) :])
-            session = self._virtual_session(client, target_id, guest.target_id, parent)
-            self._scopes[(client, session.id)] = Scope(client, session, tab_of=guest.target_id)
-            self._announce(session, shown_tab(guest, attached=True))
-            return session
-        guest = self._guest(target_id)
-        try:
-            made = yield from call(
-                Upstream("Target.attachToTarget", {"targetId": target_id, "flatten": True}), ATTACH_SECONDS
-            )
-        except TimedOut:
-            raise GuardError(Code.TIMEOUT, f"the guest did not attach within {ATTACH_SECONDS:g} s") from None
-        if client not in self._wire.clients:
-            yield from call(
-                Upstream("Target.detachFromTarget", {"sessionId": made["sessionId"]}), ATTACH_SECONDS
-            )
-            raise GuardError(Code.ERROR, "the connection closed meanwhile")
-        main = target_id == guest.target_id
-        session = Session(
-            made["sessionId"],
-            client,
-            target_id,
-            guest.target_id,
-            parent_id=parent.id if parent is not None else None,
-            main=main,
-            connection=connection,
-            wrapped=wrapped,
-        )
-        self._sessions.add(session)
-        if not connection:
-            info = (
-                shown_page(guest, attached=True)
-                if main
-                else shown(guest.children[target_id].info, attached=True)
-            )
-            self._announce(session, info)
-        return session
-
-    def _virtual_session(self, client: int, target_id: str, guest_id: str, parent: Session | None) -> Session:
-        self._made += 1
-        # 32 hexadecimal digits like the app's own; the guard's prefix keeps the two apart.
-        session_id = f"F0C05{self._made:027X}"
-        return self._sessions.add(
-            Session(
-                session_id,
-                client,
-                target_id,
-                guest_id,
-                parent_id=parent.id if parent is not None else None,
-                main=False,
-                virtual=True,
-            )
-        )
-
-    def _announce(self, session: Session, info: TargetInfo) -> None:
-        assert session.client is not None
-        parent = self._sessions.get(session.parent_id) if session.parent_id else None
-        self._wire.event(
-            session.client,
-            parent,
-            "Target.attachedToTarget",
-            {"sessionId": session.id, "targetInfo": info, "waitingForDebugger": False},
-        )
-
-    def _detach_session(self, client: int, session_id: str, *, tell: bool) -> Flow[None]:
-        session = self._sessions.owned(client, session_id)
-        if session is None:
-            return
-        parent = self._sessions.get(session.parent_id) if session.parent_id else None
-        removed = self._sessions.remove(session_id)
-        for gone in removed:
-            self.forget(client, gone.id)
-            self._wire.session_lost(gone.id)
-        for gone in removed:
-            if not gone.virtual:
-                yield from self._detach_upstream(gone, parent if gone is session else None)
-        if tell:
-            params = {"sessionId": session.id, "targetId": session.target_id}
-            self._wire.event(client, parent, "Target.detachedFromTarget", params)
-
-    def _detach_upstream(self, session: Session, parent: Session | None) -> Flow[None]:
-        # A session that the app announced on another session is detached there, one that the guard attached at the root.
-        on = parent.id if parent is not None and not parent.virtual and not session.main else None
-        try:
-            yield from call(
-                Upstream("Target.detachFromTarget", {"sessionId": session.id}, on), ATTACH_SECONDS
-            )
-        except (CallFailed, TimedOut):
-            return  # it went with its parent
-
-    def detach_all(self, client: int) -> Flow[None]:
-        """End all of a client's sessions with the app."""
-        for session in self._sessions.of_client(client):
-            if (
-                session.parent_id is None
-                or (parent := self._sessions.get(session.parent_id)) is None
-                or parent.virtual
-            ):
-                yield from self._detach_session(client, session.id, tell=False)
+        except Gone:
+            gone = f"the bridge went away while the app was asked to {what}"
+            raise GuardError(Code.BRIDGE_LOST, gone) from None
 
     # -- guests come and go ------------------------------------------------------------------------------------------
-    def guest_ready(self, guest: Guest) -> Flow[None]:
+    def guest_ready(self, guest: Guest) -> None:
         """Announce a new guest to everybody who asked for it."""
         for scope in list(self._scopes.values()):
             if scope.discover is not None and scope.tab_of is None:
                 for info in (shown_tab(guest, attached=False), shown_page(guest, attached=False)):
                     if passes(scope.discover, info["type"]):
                         self._event(scope, "Target.targetCreated", {"targetInfo": info})
-            yield from self._auto_attach(scope, guest)
+            if scope.auto is not None:
+                self._begin_auto_attach(scope, guest)
+        opened = self._opened.get(guest.web_contents_id) if guest.web_contents_id is not None else None
+        if opened is not None:
+            opened.settle(guest)
 
     def child_here(self, guest: Guest, info: TargetInfo) -> None:
         """Announce a frame or worker to those who discover targets."""
@@ -330,14 +260,14 @@ class VirtualBrowser:
         for scope in self._scopes.values():
             if scope.discover is None or scope.tab_of is not None:
                 continue
-            attached = bool(self._sessions.of_target(info["targetId"], scope.client))
-            if not main:
-                infos = [shown(info, attached=attached)]
-            else:
-                infos = [shown_tab(guest, attached=attached), shown_page(guest, attached=attached)]
-            for each in infos:
+            ids = (tab_id(guest.target_id), guest.target_id) if main else (info["targetId"],)
+            for each in (self.attachments.info_of(scope.client, target_id) for target_id in ids):
                 if passes(scope.discover, each["type"]):
                     self._event(scope, "Target.targetInfoChanged", {"targetInfo": each})
+
+    def target_crashed(self, target_id: str, target_type: str, params: dict[str, Any]) -> None:
+        """Tell that a target's renderer died."""
+        self._discovered("Target.targetCrashed", {**params, "targetId": target_id}, target_type)
 
     def target_gone(self, target_id: str, target_type: str, *, guest: bool) -> None:
         """Tell that a target is gone."""
@@ -345,67 +275,69 @@ class VirtualBrowser:
         if guest:
             self._discovered("Target.targetDestroyed", {"targetId": tab_id(target_id)}, "tab")
 
+    def guest_gone(self, guest_id: str) -> None:
+        """End everybody's sessions on a guest and below it, deepest first."""
+        for session in reversed(self._sessions.of_guest(guest_id)):
+            if session.client is not None and self._sessions.get(session.id) is session:
+                self.session_gone(session)
+        for scope in self._scopes.values():
+            scope.attached.pop(guest_id, None)
+
     def session_gone(self, session: Session) -> None:
         """The app ended a client's session: tell the client, answer what was outstanding."""
-        if session.client is None:
-            return
+        assert session.client is not None
         parent = self._sessions.get(session.parent_id) if session.parent_id else None
-        for gone in self._sessions.remove(session.id):
-            self.forget(session.client, gone.id)
-            self._wire.session_lost(gone.id)
-        for scope in self._scopes.values():
-            ids = scope.attached.get(session.guest_id)
-            if ids and session.id in ids:
-                ids.remove(session.id)
-        params = {"sessionId": session.id, "targetId": session.target_id}
-        if not session.connection:
+        for detach in self.attachments.take_out(session):
+            if detach.params["sessionId"] != session.id:
+                self._wire.post(detach)
+        if session.connection:
+            self._wire.event(session.client, session, "Inspector.detached", {"reason": "target_closed"})
+            self._end_client(session.client, "the guest is gone")
+        else:
+            params = {"sessionId": session.id, "targetId": session.target_id}
             self._wire.event(session.client, parent, "Target.detachedFromTarget", params)
 
+    def _begin_auto_attach(self, scope: Scope, guest: Guest) -> Handle:
+        """Attach a scope to a guest beside what else goes on; settled when that has ended, well or not."""
+        ended = Handle()
+
+        def failed(fault: Exception) -> None:
+            self._wire.report(
+                "guest.unattached", targetId=guest.target_id, client=scope.client, reason=str(fault)
+            )
+            ended.settle()
+
+        self._wire.flows.start(self._auto_attach(scope, guest), lambda _: ended.settle(), failed)
+        return ended
+
     def _auto_attach(self, scope: Scope, guest: Guest) -> Flow[None]:
-        if scope.auto is None or guest.target_id in scope.attached:
-            return
         if scope.tab_of is not None:
             wanted = [guest.target_id] if scope.tab_of == guest.target_id else []
-        elif scope.session is not None and not scope.session.virtual:
-            wanted = []
         else:
             wanted = [
                 target_id
                 for target_type, target_id in (("tab", tab_id(guest.target_id)), ("page", guest.target_id))
-                if passes(scope.auto, target_type)
+                if scope.auto is not None and passes(scope.auto, target_type)
             ]
-        if not wanted:
-            return
-        scope.attached[guest.target_id] = []
-        for target_id in wanted:
-            session = yield from self.attach(scope.client, target_id, parent=scope.session)
-            scope.attached[guest.target_id].append(session.id)
+        ids = scope.attached.setdefault(guest.target_id, {})
+        for target_id in [each for each in wanted if each not in ids]:
+            ids[target_id] = ""
+            try:
+                session = yield from self.attachments.attach(scope.client, target_id, parent=scope.session)
+            except BaseException:
+                del ids[target_id]
+                raise
+            if scope.attached.get(guest.target_id) is not ids:  # auto-attach was turned off meanwhile
+                yield from self.attachments.detach(scope.client, session.id, tell=True)
+                return
+            ids[target_id] = session.id
 
     # -- views -------------------------------------------------------------------------------------------------------
-    def _guest(self, target_id: str) -> Guest:
-        guest = self._tree.guest_of(target_id)
-        if guest is None:
-            raise ProtocolError(INVALID_PARAMS, "No target with given id found")
-        return guest
-
-    def _info_of(self, client: int, target_id: str) -> TargetInfo:
-        if target_id.startswith(TAB_PREFIX):
-            return shown_tab(self._guest(target_id[len(TAB_PREFIX) :]), attached=True)
-        guest = self._guest(target_id)
-        attached = bool(self._sessions.of_target(target_id, client))
-        if target_id == guest.target_id:
-            return shown_page(guest, attached=attached)
-        return shown(guest.children[target_id].info, attached=attached)
-
     def _visible(self, scope: Scope, filter_: Filter) -> list[TargetInfo]:
         infos: list[TargetInfo] = []
         for guest in self._tree.ready():
-            attached = bool(self._sessions.of_target(guest.target_id, scope.client))
-            infos += [shown_tab(guest, attached=attached), shown_page(guest, attached=attached)]
-            for child_id, child in guest.children.items():
-                infos.append(
-                    shown(child.info, attached=bool(self._sessions.of_target(child_id, scope.client)))
-                )
+            ids = (tab_id(guest.target_id), guest.target_id, *guest.children)
+            infos += [self.attachments.info_of(scope.client, target_id) for target_id in ids]
         return [info for info in infos if passes(filter_, info["type"])]
 
     def _discovered(self, method: str, params: dict[str, Any], target_type: str) -> None:

@@ -11,7 +11,7 @@ from focusguard.cdp.sessions import Session, SessionTable
 from focusguard.cdp.targets import Child, Embedding, Guest, TargetInfo, TargetTree
 from focusguard.policy.browser import VirtualBrowser
 from focusguard.policy.evidence import Worlds
-from focusguard.policy.flow import Bridge, Flow, FlowFault, Sleep, Upstream, call
+from focusguard.policy.flow import Bridge, Flow, FlowFault, Sleep, Upstream, call, call_or_undo
 from focusguard.policy.wire import Wire
 
 #: Seconds for the app to answer about a target.
@@ -44,7 +44,8 @@ class Discovery:
         self._worlds = worlds
         self._bridge_expected = bridge_expected
         self._gone = gone
-        self._asking: set[str] = set()
+        #: Target id -> whether to ask once more, as something changed while it was asked about.
+        self._asking: dict[str, bool] = {}
 
     def start(self) -> Flow[dict[str, Any]]:
         """Begin to watch the app's targets."""
@@ -60,7 +61,10 @@ class Discovery:
     def reconsider(self) -> None:
         """Ask about every target that is not a guest yet."""
         for info in list(self._tree.infos.values()):
-            self._consider(info)
+            if info["targetId"] in self._asking:
+                self._asking[info["targetId"]] = True
+            else:
+                self._consider(info)
 
     # -- the app's root events ---------------------------------------------------------------------------------------
     def root_event(self, message: Envelope) -> None:
@@ -75,11 +79,18 @@ class Discovery:
         elif message.method == "Target.targetDestroyed":
             self._destroyed(params["targetId"])
         elif message.method == "Target.targetCrashed":
-            guest = self._tree.guest_of(params["targetId"])
-            if guest is not None:
-                self._wire.report("guest.crashed", targetId=guest.target_id, status=params.get("status"))
+            self._crashed(params)
         elif message.method == "Target.detachedFromTarget":
             self._detached(params["sessionId"])
+
+    def _crashed(self, params: dict[str, Any]) -> None:
+        target_id = params["targetId"]
+        guest = self._tree.guest_of(target_id)
+        if guest is None:
+            return
+        self._wire.report("guest.crashed", targetId=guest.target_id, status=params.get("status"))
+        child = guest.children.get(target_id)
+        self._browser.target_crashed(target_id, child.info["type"] if child is not None else "page", params)
 
     def _changed(self, info: TargetInfo) -> None:
         target_id = info["targetId"]
@@ -100,25 +111,38 @@ class Discovery:
         guest = self._tree.guests.pop(target_id, None)
         if guest is None:
             return
-        for session in [s for s in self._sessions.of_guest(target_id) if s.target_id == target_id]:
-            if session.client is None:
-                self._sessions.remove(session.id)
-                self._wire.session_lost(session.id)
-            else:
-                self._browser.session_gone(session)
+        # What waits is answered first, then sessions end, then the target: the order in which Chromium tells.
+        self._gone(guest)
+        self._own_session_gone(guest)
+        self._browser.guest_gone(target_id)
         if guest.ready:
+            for child_id, child in guest.children.items():
+                self._browser.target_gone(child_id, child.info["type"], guest=False)
             self._browser.target_gone(target_id, "page", guest=True)
             self._wire.report("guest.gone", targetId=target_id)
-        if guest.session_id is not None:
-            self._worlds.forget_session(guest.session_id)
-        self._gone(guest)
+
+    def _own_session_gone(self, guest: Guest) -> None:
+        session_id, guest.session_id = guest.session_id, None
+        if session_id is not None:
+            self._forget_own(session_id)
+
+    def _forget_own(self, session_id: str) -> list[Session]:
+        removed = self._sessions.remove(session_id)
+        for gone in removed:
+            self._worlds.forget_session(gone.id)
+            self._wire.session_lost(gone.id)
+        return removed
 
     def _detached(self, session_id: str) -> None:
         session = self._sessions.get(session_id)
-        if session is not None and session.client is not None:
+        if session is None:
+            return
+        if session.client is not None:
             self._browser.session_gone(session)
-        elif session is not None:
-            self._sessions.remove(session_id)
+            return
+        guest = self._tree.guests.get(session.guest_id)
+        if guest is not None and guest.session_id == session_id:
+            self._own_session_gone(guest)
 
     # -- the guard's own sessions ------------------------------------------------------------------------------------
     def own_event(self, session: Session, message: Envelope) -> None:
@@ -140,10 +164,7 @@ class Discovery:
             if guest.ready:
                 self._browser.child_here(guest, info)
         elif message.method == "Target.detachedFromTarget":
-            params = messages.params_of(message)
-            for gone in self._sessions.remove(params["sessionId"]):
-                self._worlds.forget_session(gone.id)
-                self._wire.session_lost(gone.id)
+            for gone in self._forget_own(messages.params_of(message)["sessionId"]):
                 child = guest.children.get(gone.target_id)
                 if child is not None and child.session_id == gone.id:
                     del guest.children[gone.target_id]
@@ -157,14 +178,16 @@ class Discovery:
             return
         if not self._wire.bridge_here and (self._bridge_expected or info["type"] != "webview"):
             return
-        self._asking.add(target_id)
+        self._asking[target_id] = False
 
         def ended(_: object) -> None:
-            self._asking.discard(target_id)
+            again = self._asking.pop(target_id)
+            if again and target_id in self._tree.infos:
+                self._consider(self._tree.infos[target_id])
 
         def failed(fault: Exception) -> None:
-            self._asking.discard(target_id)
             self._failed(target_id, fault)
+            ended(None)
 
         self._wire.flows.start(self._adopt(target_id), ended, failed)
 
@@ -179,20 +202,24 @@ class Discovery:
         if guest is None or target_id not in self._tree.infos:
             return
         self._tree.guests[target_id] = guest
-        made = yield from call(
-            Upstream("Target.attachToTarget", {"targetId": target_id, "flatten": True}), DESCRIBE_SECONDS
+        made = yield from call_or_undo(
+            Upstream("Target.attachToTarget", {"targetId": target_id, "flatten": True}),
+            DESCRIBE_SECONDS,
+            lambda late: self._wire.post(
+                Upstream("Target.detachFromTarget", {"sessionId": late["sessionId"]})
+            ),
         )
+        if self._tree.guests.get(target_id) is not guest:
+            return
         guest.session_id = made["sessionId"]
         self._sessions.add(Session(made["sessionId"], None, target_id, target_id))
         # A stopped renderer must not keep the guest from being listed: this answer is not waited for.
         self._wire.post(Upstream("Target.setAutoAttach", _AUTO_ATTACH, guest.session_id))
-        if target_id not in self._tree.guests:
-            return
         guest.ready = True
         self._wire.report(
             "guest.ready", targetId=target_id, url=guest.info.get("url"), embedding=guest.embedding
         )
-        yield from self._browser.guest_ready(guest)
+        self._browser.guest_ready(guest)
 
     def _describe(self, target_id: str) -> Flow[Guest | None]:
         info = self._tree.infos[target_id]

@@ -149,6 +149,19 @@ def call(request: Upstream | Bridge, seconds: float) -> Flow[dict[str, Any]]:
     return result
 
 
+def call_or_undo(
+    request: Upstream | Bridge, seconds: float, undo: Callable[[dict[str, Any]], object]
+) -> Flow[dict[str, Any]]:
+    """As `call`; a result that comes after the bound is given to `undo`, so that nothing is left that nobody owns."""
+    handle = yield Post(request)
+    try:
+        result: dict[str, Any] = yield Await(handle, seconds)
+    except TimedOut:
+        handle.waiter = lambda: undo(handle.result) if handle.fault is None else None
+        raise
+    return result
+
+
 class Flows:
     """Runs flows: one step for each outcome that arrives.
 

@@ -28,6 +28,9 @@ from focusguard.policy.input import InputDesk, Job
 from focusguard.policy.table import Rule, Treatment, rule_for
 from focusguard.policy.wire import Caller, Wire
 
+#: WebSocket close codes (RFC 6455, section 7.4.1).
+CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_TRY_AGAIN, CLOSE_ERROR = 1000, 1001, 1013, 1011
+
 _INPUT = (Treatment.KEY, Treatment.TEXT, Treatment.COMPOSE, Treatment.POINTER)
 
 
@@ -57,7 +60,13 @@ class Guard:
         self._worlds = Worlds()
         self._borrower = Borrower(self._wire, options.pace)
         self._input = InputDesk(self._wire, self._worlds, self._borrower)
-        self._browser = VirtualBrowser(self._wire, self.tree, self.sessions, options.limits)
+        self._browser = VirtualBrowser(
+            self._wire,
+            self.tree,
+            self.sessions,
+            options.limits,
+            lambda client, reason: self._end_client(client, CLOSE_NORMAL, reason),
+        )
         self._discovery = Discovery(
             self._wire,
             self.tree,
@@ -98,7 +107,7 @@ class Guard:
     # -- clients -----------------------------------------------------------------------------------------------------
     def _client_joined(self, event: effects.ClientJoined) -> None:
         client = event.client
-        self._wire.clients.add(client)
+        self._wire.client_joined(client)
         self._roots[client] = None
         self._wire.report("client.joined", client=client, target=event.target_id)
         if event.target_id is None:
@@ -112,34 +121,44 @@ class Guard:
                 self._client_said(effects.ClientSaid(client, data))
 
         def failed(fault: Exception) -> None:
-            self._unattached.pop(client, None)
-            self._wire.outbox.append(effects.CloseClient(client, 1011, str(fault)[:120]))
+            self._end_client(client, CLOSE_ERROR, str(fault)[:120])
 
+        attachments = self._browser.attachments
         self._start(
-            self._browser.attach(client, event.target_id, parent=None, connection=True), attached, failed
+            attachments.attach(client, event.target_id, parent=None, connection=True), attached, failed
         )
+
+    def _end_client(self, client: int, code: int, reason: str) -> None:
+        """End a connection; from now on it is treated as gone, whatever it still sends."""
+        if self._wire.client_here(client):
+            self._wire.outbox.append(effects.CloseClient(client, code, reason))
+            self._client_left(effects.ClientLeft(client))
 
     def _client_left(self, event: effects.ClientLeft) -> None:
         client = event.client
-        if client not in self._wire.clients:
+        if not self._wire.client_here(client):
             return
-        self._wire.clients.discard(client)
         self._wire.client_lost(client)
+        self._browser.forget(client)
         self._unattached.pop(client, None)
         self._roots.pop(client, None)
         self._wire.report("client.left", client=client)
 
         def released() -> None:
-            self._start(self._browser.detach_all(client), lambda _: self._browser.forget(client))
+            self._start(self._browser.attachments.detach_all(client), lambda _: None)
 
         self._input.release_all(client, self.tree.guests, released)
 
     def _client_said(self, event: effects.ClientSaid) -> None:
         client = event.client
-        if client not in self._wire.clients:
+        if not self._wire.client_here(client):
             return
         if client in self._unattached:
-            self._unattached[client].append(event.data)
+            waiting = self._unattached[client]
+            waiting.append(event.data)
+            if len(waiting) > self._options.limits.pending:
+                why = f"{len(waiting)} commands wait for the guest to attach"
+                self._end_client(client, CLOSE_TRY_AGAIN, why)
             return
         try:
             message = messages.decode_command(event.data)
@@ -162,7 +181,9 @@ class Guard:
                 self._wire.outbox.append(effects.SendClient(client, data))
                 return
         caller = Caller(client, session, message.id, message.method)
-        if self._wire.pending_of.get(client, 0) >= self._options.limits.pending:
+        too_many = self._wire.pending(client) >= self._options.limits.pending
+        self._wire.accept(caller)
+        if too_many:
             limit = self._options.limits.pending
             self._wire.fail(
                 caller, GuardError(Code.REFUSED, f"{limit} commands of this connection wait for an answer")
@@ -276,8 +297,7 @@ class Guard:
     ) -> None:
         def fail(fault: Exception) -> None:
             if isinstance(failed, Caller):
-                if failed.client in self._wire.clients:
-                    self._wire.fail(failed, fault)
+                self._wire.fail(failed, fault)
             elif failed is not None:
                 failed(fault)
             else:
@@ -287,7 +307,11 @@ class Guard:
 
     # -- the app -----------------------------------------------------------------------------------------------------
     def _upstream_said(self, event: effects.UpstreamSaid) -> None:
-        message = messages.decode_upstream(event.data)
+        try:
+            message = messages.decode_upstream(event.data)
+        except MalformedMessage as fault:
+            self._wire.report("app.garbled", reason=str(fault), bytes=len(event.data))
+            return
         if message.id is not None:
             self._wire.upstream_answered(message)
         elif message.sessionId is None:
@@ -311,19 +335,23 @@ class Guard:
                     params["targetInfo"]["targetId"],
                     session.guest_id,
                     parent_id=session.id,
+                    held_by=session.id,
                     main=False,
                 )
             )
         elif message.method == "Target.detachedFromTarget":
-            for gone in self.sessions.remove(messages.params_of(message)["sessionId"]):
-                self._wire.session_lost(gone.id)
+            gone = self.sessions.get(messages.params_of(message)["sessionId"])
+            if gone is not None:
+                for call in self._browser.attachments.take_out(gone):
+                    if call.params["sessionId"] != gone.id:
+                        self._wire.post(call)
         self._wire.pass_on(session, message, data)
 
     def _upstream_lost(self, event: effects.UpstreamLost) -> None:
         self._wire.report("upstream.lost", reason=event.reason)
         self._wire.upstream_lost()
-        for client in sorted(self._wire.clients):
-            self._wire.outbox.append(effects.CloseClient(client, 1001, "the app is gone"))
+        for client in self._wire.clients:
+            self._end_client(client, CLOSE_GOING_AWAY, "the app is gone")
 
     # -- the bridge --------------------------------------------------------------------------------------------------
     def _bridge_joined(self, event: effects.BridgeJoined) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -27,7 +28,8 @@ from focusguard.policy.flow import (
     Upstream,
     call,
 )
-from focusguard.policy.table import INPUT_BOUND, Rule, Treatment, borrows
+from focusguard.policy.held import KEY, Held, Press
+from focusguard.policy.table import INPUT_BOUND, ON_GUEST, Rule, Treatment, borrows
 from focusguard.policy.wire import Caller, Wire
 
 #: Seconds after the press in which its reply is waited for before the focus goes home all the same: a busy page answers
@@ -40,7 +42,7 @@ _TEXT_TYPES = ["beforeinput", "input"]
 
 @dataclass(slots=True)
 class Job:
-    """One input command of a client, or one release that the guard owes for a client that left."""
+    """One input command of a client; without one, a key that the guard lets go for a client that left."""
 
     caller: Caller | None
     session: Session | None
@@ -49,26 +51,29 @@ class Job:
     raw: bytes
     rule: Rule
     message: Envelope | None = None
-    ended: Callable[[], None] | None = None
 
 
 @dataclass(slots=True)
-class Held:
-    """What one client holds down in one guest."""
+class Release:
+    """What the guard owes for a client that left: all that it held down in one guest is let go."""
 
-    keys: dict[str, dict[str, Any]] = field(default_factory=dict)
-    buttons: dict[str, dict[str, Any]] = field(default_factory=dict)
-    touching: bool = False
+    client: int
+    ended: Callable[[], None]
 
 
 @dataclass(slots=True)
 class Lane:
-    """The queue of one guest: input takes effect in the order in which it was sent."""
+    """The queue of one guest: input takes effect in the order in which it was sent.
+
+    Attributes:
+        passing: callers whose commands were sent on as they are and are not answered yet.
+        drained: settled when none of them is left.
+    """
 
     guest: Guest
-    waiting: deque[Job] = field(default_factory=deque)
+    waiting: deque[Job | Release] = field(default_factory=deque)
     busy: bool = False
-    passing: int = 0
+    passing: set[int] = field(default_factory=set)
     drained: Handle | None = None
 
 
@@ -85,41 +90,43 @@ class InputDesk:
     # -- in order ----------------------------------------------------------------------------------------------------
     def submit(self, guest: Guest, job: Job) -> None:
         """Take a command into the guest's queue."""
+        if job.caller is not None:
+            self._held.setdefault((job.caller.client, guest.target_id), Held())
+        self._enqueue(guest, job)
+
+    def _enqueue(self, guest: Guest, item: Job | Release) -> None:
         lane = self._lanes.setdefault(guest.target_id, Lane(guest))
-        lane.waiting.append(job)
+        lane.waiting.append(item)
         self._pump(lane)
 
     def guest_gone(self, guest: Guest) -> None:
         """Answer everything that waits for a guest that is gone."""
-        lane = self._lanes.pop(guest.target_id, None)
-        if lane is not None:
-            for job in lane.waiting:
-                self._end(lane, job, GuardError(Code.ERROR, "the guest is gone"))
-            lane.waiting.clear()
         for key in [key for key in self._held if key[1] == guest.target_id]:
             del self._held[key]
+        lane = self._lanes.pop(guest.target_id, None)
+        if lane is None:
+            return
+        waiting, lane.waiting = lane.waiting, deque()
+        for item in waiting:
+            self._end(item, GuardError(Code.ERROR, "the guest is gone"))
 
     def _pump(self, lane: Lane) -> None:
         while lane.waiting and not lane.busy:
-            job = lane.waiting[0]
-            if self._passes(lane.guest, job):
-                lane.waiting.popleft()
-                self._pass(lane, job)
-                continue
-            lane.waiting.popleft()
-            lane.busy = True
+            item = lane.waiting.popleft()
+            if isinstance(item, Job) and self._passes(lane.guest, item):
+                self._pass(lane, item)
+            else:
+                self._carry_out(lane, item)
 
-            def done(result: dict[str, Any], job: Job = job) -> None:
-                self._end(lane, job, result)
-                lane.busy = False
-                self._pump(lane)
+    def _carry_out(self, lane: Lane, item: Job | Release) -> None:
+        lane.busy = True
 
-            def failed(fault: Exception, job: Job = job) -> None:
-                self._end(lane, job, fault)
-                lane.busy = False
-                self._pump(lane)
+        def ended(outcome: dict[str, Any] | Exception) -> None:
+            self._end(item, outcome)
+            lane.busy = False
+            self._pump(lane)
 
-            self._wire.flows.start(self._run(lane, job), done, failed)
+        self._wire.flows.start(self._run(lane, item), ended, ended)
 
     def _passes(self, guest: Guest, job: Job) -> bool:
         """Whether the command can be sent on as it is: it moves no focus and goes where it was sent."""
@@ -130,44 +137,63 @@ class InputDesk:
         return not guest.inner or not job.session.main
 
     def _pass(self, lane: Lane, job: Job) -> None:
-        assert job.caller is not None and job.session is not None and job.message is not None
-        lane.passing += 1
+        assert job.caller is not None and job.message is not None
+        number = id(job.caller)
+        lane.passing.add(number)
 
         def answered() -> None:
-            lane.passing -= 1
-            if lane.passing == 0 and lane.drained is not None:
-                lane.drained.settle(True)
+            lane.passing.discard(number)
+            if not lane.passing and lane.drained is not None:
+                lane.drained.settle()
 
         job.caller.answered = answered
-        self._note_held(lane.guest, job)
-        self._wire.forward(job.caller, job.message, job.session.id, job.rule.bound or INPUT_BOUND)
+        try:
+            session_id = self._session_id(lane.guest, job)
+        except GuardError as fault:
+            self._wire.fail(job.caller, fault)
+            return
+        self._note(lane.guest, job)
+        self._wire.forward(job.caller, job.message, session_id, job.rule.bound or INPUT_BOUND)
 
-    def _end(self, lane: Lane, job: Job, outcome: dict[str, Any] | Exception) -> None:
-        if isinstance(outcome, Exception):
-            if job.caller is not None and job.caller.client in self._wire.clients:
-                self._wire.fail(job.caller, outcome)
-        elif job.caller is not None and job.caller.client in self._wire.clients:
-            self._wire.answer(job.caller, outcome)
-        if job.ended is not None:
-            job.ended()
+    def _end(self, item: Job | Release, outcome: dict[str, Any] | Exception) -> None:
+        if isinstance(item, Release):
+            item.ended()
+        elif item.caller is not None and isinstance(outcome, Exception):
+            self._wire.fail(item.caller, outcome)
+        elif item.caller is not None and not isinstance(outcome, Exception):
+            self._wire.answer(item.caller, outcome)
 
-    def _run(self, lane: Lane, job: Job) -> Flow[dict[str, Any]]:
+    def _run(self, lane: Lane, item: Job | Release) -> Flow[dict[str, Any]]:
         if lane.passing:
             lane.drained = Handle()
             try:
                 yield Await(lane.drained, DRAIN_SECONDS)
             except TimedOut:
-                lane.passing = 0
+                lane.passing.clear()
             lane.drained = None
         guest = lane.guest
-        self._note_held(guest, job)
-        if job.rule.treatment is Treatment.KEY:
-            return (yield from self._key(guest, job))
-        if job.rule.treatment is Treatment.TEXT:
-            return (yield from self._text(guest, job))
-        if job.rule.treatment is Treatment.COMPOSE:
-            return (yield from self._compose(guest, job))
-        return (yield from self._press(guest, job))
+        if isinstance(item, Release):
+            return (yield from self._release(guest, item.client))
+        treatment = item.rule.treatment
+        if treatment is Treatment.KEY:
+            return (yield from self._key(guest, item))
+        if treatment is Treatment.TEXT:
+            return (yield from self._text(guest, item))
+        if treatment is Treatment.COMPOSE:
+            return (yield from self._compose(guest, item))
+        return (yield from self._press(guest, item))
+
+    def _check_wanted(self, job: Job) -> None:
+        """The client may have left while its command waited for the page or the pane."""
+        if job.caller is not None and not self._wire.client_here(job.caller.client):
+            raise GuardError(Code.ERROR, "the connection closed meanwhile; nothing was sent")
+
+    def _note(self, guest: Guest, job: Job) -> None:
+        if job.caller is None or job.session is None:
+            return
+        held = self._held.get((job.caller.client, guest.target_id))
+        if held is not None:
+            held.note(job.method, job.params, None if job.session.main else job.session.target_id)
 
     # -- keys and text -----------------------------------------------------------------------------------------------
     def _key(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
@@ -176,15 +202,15 @@ class InputDesk:
         if events is None or not self._wire.bridge_here:
             place = None if keys.leaves_guest(job.params) else (yield from self._locate(guest, job))
             if place is not None and place.child is not None:
-                return (yield from self._to_frame(place.child, job))
-            return (yield from self._borrowed(guest, job))
+                return (yield from self._to_frame(guest, place.child, job))
+            return (yield from self._borrowed(guest, job, take=True))
         place = yield from self._locate(guest, job)
         if place.child is not None:
-            return (yield from self._to_frame(place.child, job))
+            return (yield from self._to_frame(guest, place.child, job))
         types = keys.event_types(job.params)
         send = Bridge("keys.send", {"webContentsId": guest.web_contents_id, "events": events})
         character = job.params.get("type") == "keyDown" and keys.makes_character(job.params)
-        return (yield from self._witnessed(place, send, types, character=character))
+        return (yield from self._witnessed(guest, job, place, send, types, character=character))
 
     def _text(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulate(guest)
@@ -194,28 +220,29 @@ class InputDesk:
                 Code.INPUT_NOT_DELIVERED, "nothing that takes text has the guest's focus; nothing was sent"
             )
         if place.child is not None:
-            return (yield from self._to_frame(place.child, job))
+            return (yield from self._to_frame(guest, place.child, job))
         text = job.params.get("text")
         if not isinstance(text, str) or not text or not self._wire.bridge_here:
-            return (yield from self._borrowed(guest, job))
+            return (yield from self._borrowed(guest, job, take=True))
         insert = Bridge("text.insert", {"webContentsId": guest.web_contents_id, "text": text})
-        return (yield from self._witnessed(place, insert, _TEXT_TYPES, character=False))
+        return (yield from self._witnessed(guest, job, place, insert, _TEXT_TYPES, character=False))
 
     def _compose(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulate(guest)
         place = yield from locate(self._worlds, guest, _TEXT_TYPES)
         if place.child is not None:
-            return (yield from self._to_frame(place.child, job))
-        return (yield from self._borrowed(guest, job))
+            return (yield from self._to_frame(guest, place.child, job))
+        return (yield from self._borrowed(guest, job, take=True))
 
     def _locate(self, guest: Guest, job: Job) -> Flow[Place]:
         place = yield from locate(self._worlds, guest, [*keys.event_types(job.params), "keypress"])
         return place
 
     def _witnessed(
-        self, place: Place, send: Bridge, types: list[str], *, character: bool
+        self, guest: Guest, job: Job, place: Place, send: Bridge, types: list[str], *, character: bool
     ) -> Flow[dict[str, Any]]:
         """Send through the bridge and answer when the page has handled it."""
+        self._check_wanted(job)
         expression = wait_expression(types, place.seen, character=character)
         params = {
             "expression": expression,
@@ -224,8 +251,10 @@ class InputDesk:
             "returnByValue": True,
         }
         watch = yield Post(Upstream("Runtime.evaluate", params, place.session_id))
+        sent = yield Post(send)
+        self._note(guest, job)
         try:
-            yield from call(send, BRIDGE_SECONDS)
+            yield Await(sent, BRIDGE_SECONDS)
         except Gone:
             raise GuardError(Code.BRIDGE_LOST, "the bridge went away while the input was sent") from None
         except (CallFailed, TimedOut) as fault:
@@ -242,39 +271,34 @@ class InputDesk:
             raise GuardError(Code.INPUT_NOT_DELIVERED)
         return {}
 
-    def _to_frame(self, child: Child, job: Job) -> Flow[dict[str, Any]]:
+    def _to_frame(self, guest: Guest, child: Child, job: Job) -> Flow[dict[str, Any]]:
         """To a frame with a process of its own: its session routes exactly (input_handler.cc)."""
         yield from self._emulate_child(child)
-        result = yield from self._answered(
-            (yield Post(Upstream(job.method, job.params, child.session_id, job.raw or None)))
-        )
-        return result
+        self._check_wanted(job)
+        handle = yield Post(Upstream(job.method, job.params, child.session_id, job.raw or None))
+        self._note(guest, job)
+        return (yield from self._answered(handle))
 
     # -- what needs the focus ----------------------------------------------------------------------------------------
-    def _borrowed(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
-        lease = yield from self._borrower.begin(guest, take=True)
-        handle = yield Post(Upstream(job.method, job.params, self._session_id(guest, job), job.raw or None))
-        yield from self._return_after(handle, lease_end=self._borrower.end(lease))
+    def _borrowed(self, guest: Guest, job: Job, *, take: bool) -> Flow[dict[str, Any]]:
+        self._check_wanted(job)
+        lease = yield from self._borrower.begin(guest, take=take)
+        try:
+            self._check_wanted(job)
+            handle = yield Post(
+                Upstream(job.method, job.params, self._session_id(guest, job), job.raw or None)
+            )
+            self._note(guest, job)
+            with suppress(FlowFault):  # refused or late: the focus goes home, the outcome is read afterwards
+                yield Await(handle, RETURN_SECONDS)
+        finally:
+            ended = yield from self._borrower.end(lease)
+            self._wire.report("borrow", **ended)
         return (yield from self._answered(handle))
 
     def _press(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulate(guest)
-        if job.caller is None:  # a release that the guard owes moves no focus
-            return (
-                yield from self._answered((yield Post(Upstream(job.method, job.params, guest.session_id))))
-            )
-        lease = yield from self._borrower.begin(guest, take=False)
-        handle = yield Post(Upstream(job.method, job.params, self._session_id(guest, job), job.raw or None))
-        yield from self._return_after(handle, lease_end=self._borrower.end(lease))
-        return (yield from self._answered(handle))
-
-    def _return_after(self, handle: Handle, *, lease_end: Flow[dict[str, Any]]) -> Flow[None]:
-        try:
-            yield Await(handle, RETURN_SECONDS)
-        except FlowFault:
-            pass  # refused or late: the focus goes home all the same, the outcome is read afterwards
-        ended = yield from lease_end
-        self._wire.report("borrow", **ended)
+        return (yield from self._borrowed(guest, job, take=False))
 
     def _answered(self, handle: Handle) -> Flow[dict[str, Any]]:
         try:
@@ -283,8 +307,18 @@ class InputDesk:
             raise GuardError(Code.TIMEOUT, f"the guest did not answer within {INPUT_BOUND:g} s") from None
         return result
 
-    def _session_id(self, guest: Guest, job: Job) -> str | None:
-        return job.session.id if job.session is not None else guest.session_id
+    def _session_id(self, guest: Guest, job: Job) -> str:
+        """Where the command goes: on its own session, or on the guard's where that was detached while it waited."""
+        session = job.session
+        if session is not None and self._wire.session_here(session):
+            return session.id
+        own = guest.session_id
+        if session is not None and not session.main:
+            child = guest.children.get(session.target_id)
+            own = child.session_id if child is not None else None
+        if own is None:
+            raise GuardError(Code.ERROR, "the target is gone; nothing was sent")
+        return own
 
     # -- focus emulation ---------------------------------------------------------------------------------------------
     def _emulate(self, guest: Guest) -> Flow[None]:
@@ -313,56 +347,10 @@ class InputDesk:
             child.emulated = False
 
     # -- what is held down -------------------------------------------------------------------------------------------
-    def _note_held(self, guest: Guest, job: Job) -> None:
-        if job.caller is None:
-            return
-        held = self._held.setdefault((job.caller.client, guest.target_id), Held())
-        kind = job.params.get("type")
-        if job.method == "Input.dispatchKeyEvent":
-            name = str(
-                job.params.get("code") or job.params.get("key") or job.params.get("windowsVirtualKeyCode")
-            )
-            if kind in ("keyDown", "rawKeyDown"):
-                held.keys[name] = job.params
-            elif kind == "keyUp":
-                held.keys.pop(name, None)
-        elif job.method == "Input.dispatchMouseEvent":
-            button = str(job.params.get("button", "none"))
-            if kind == "mousePressed":
-                held.buttons[button] = job.params
-            elif kind == "mouseReleased":
-                held.buttons.pop(button, None)
-        elif job.method == "Input.dispatchTouchEvent":
-            held.touching = bool(job.params.get("touchPoints")) and kind in ("touchStart", "touchMove")
-
     def release_all(self, client: int, guests: dict[str, Guest], ended: Callable[[], None]) -> None:
-        """Let go of everything that a client held down; `ended` is called when that is done."""
-        jobs: list[tuple[Guest, str, dict[str, Any], Treatment]] = []
-        for key in [key for key in self._held if key[0] == client]:
-            held, guest = self._held.pop(key), guests.get(key[1])
-            if guest is None:
-                continue
-            for params in reversed(held.keys.values()):
-                jobs.append((guest, "Input.dispatchKeyEvent", _key_up(params), Treatment.KEY))
-            for params in held.buttons.values():
-                released: dict[str, Any] = {
-                    k: params[k] for k in ("x", "y", "button", "modifiers", "clickCount") if k in params
-                }
-                jobs.append(
-                    (
-                        guest,
-                        "Input.dispatchMouseEvent",
-                        {"type": "mouseReleased", **released},
-                        Treatment.POINTER,
-                    )
-                )
-            if held.touching:
-                cancel = {"type": "touchCancel", "touchPoints": []}
-                jobs.append((guest, "Input.dispatchTouchEvent", cancel, Treatment.POINTER))
-        left = len(jobs)
-        if not left:
-            ended()
-            return
+        """Drop what waits of a client that left and let go of what it held down; then call `ended`."""
+        owed = [guest_id for who, guest_id in self._held if who == client and guest_id in guests]
+        left = len(owed)
 
         def one_ended() -> None:
             nonlocal left
@@ -370,12 +358,36 @@ class InputDesk:
             if left == 0:
                 ended()
 
-        for guest, method, params, treatment in jobs:
-            self.submit(
-                guest, Job(None, None, method, params, b"", Rule(treatment, "release"), ended=one_ended)
-            )
+        for guest_id in owed:
+            lane = self._lanes.get(guest_id)
+            if lane is not None:
+                lane.waiting = deque(item for item in lane.waiting if not _belongs(item, client))
+            self._enqueue(guests[guest_id], Release(client, one_ended))
+        if not owed:
+            ended()
+
+    def _release(self, guest: Guest, client: int) -> Flow[dict[str, Any]]:
+        for press in self._held.pop((client, guest.target_id), Held()).take():
+            try:
+                yield from self._let_go(guest, press)
+            except (FlowFault, GuardError) as fault:
+                self._wire.report("release.failed", method=press.method, reason=str(fault))
+        return {}
+
+    def _let_go(self, guest: Guest, press: Press) -> Flow[None]:
+        params = press.release()
+        if press.target_id is not None:
+            child = guest.children.get(press.target_id)
+            session_id = child.session_id if child is not None else None
+        elif press.method == KEY and guest.inner:
+            job = Job(None, None, press.method, params, b"", ON_GUEST[KEY])
+            yield from self._key(guest, job)
+            return
+        else:
+            session_id = guest.session_id
+        if session_id is not None:  # what held it is gone otherwise
+            yield from self._answered((yield Post(Upstream(press.method, params, session_id))))
 
 
-def _key_up(params: dict[str, Any]) -> dict[str, Any]:
-    kept = ("key", "code", "windowsVirtualKeyCode", "nativeVirtualKeyCode", "location", "isKeypad")
-    return {"type": "keyUp", **{key: params[key] for key in kept if key in params}}
+def _belongs(item: Job | Release, client: int) -> bool:
+    return isinstance(item, Job) and item.caller is not None and item.caller.client == client

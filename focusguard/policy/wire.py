@@ -21,7 +21,8 @@ class Caller:
     Attributes:
         session: the client's session; None: the root of a browser connection.
         timer: number of the timer that bounds it.
-        answered: called once when the answer has come or the bound has passed.
+        waits: whether it still waits for its answer; it gets one at most.
+        answered: called once when it does not wait any more, whatever the outcome.
     """
 
     client: int
@@ -29,6 +30,7 @@ class Caller:
     command_id: int
     method: str
     timer: int | None = None
+    waits: bool = True
     answered: Callable[[], None] | None = None
 
 
@@ -45,8 +47,33 @@ class Wire:
         self._calls: dict[int, Handle | Caller] = {}
         self._requests: dict[int, Handle] = {}
         self._timers: dict[int, Callable[[], None]] = {}
-        self.pending_of: dict[int, int] = {}
-        self.clients: set[int] = set()
+        self._pending: dict[int, int] = {}
+
+    # -- clients -----------------------------------------------------------------------------------------------------
+    def client_here(self, client: int) -> bool:
+        """Whether the client is connected; whoever is not gets nothing any more."""
+        return client in self._pending
+
+    @property
+    def clients(self) -> list[int]:
+        """Numbers of the clients that are connected, oldest first."""
+        return list(self._pending)
+
+    def session_here(self, session: Session) -> bool:
+        """Whether the session still exists."""
+        return self._sessions.get(session.id) is session
+
+    def client_joined(self, client: int) -> None:
+        """A client is connected."""
+        self._pending[client] = 0
+
+    def pending(self, client: int) -> int:
+        """How many of the client's commands wait for an answer."""
+        return self._pending.get(client, 0)
+
+    def accept(self, caller: Caller) -> None:
+        """Count a command from now until it is answered."""
+        self._pending[caller.client] += 1
 
     # -- out ---------------------------------------------------------------------------------------------------------
     def drain(self) -> list[effects.Command]:
@@ -54,7 +81,7 @@ class Wire:
         commands, self.outbox = self.outbox, []
         return commands
 
-    def report(self, kind: str, **facts: Any) -> None:
+    def report(self, kind: str, /, **facts: Any) -> None:
         """Tell the log and whoever watches."""
         self.outbox.append(effects.Report(kind, facts))
 
@@ -83,8 +110,10 @@ class Wire:
     def forward(self, caller: Caller, message: Envelope, session_id: str, bound: float | None = None) -> None:
         """Send a client's command on, payload unchanged; its answer goes back to the client."""
         number = self._number()
+        if not self.upstream_here:
+            self.fail(caller, GuardError(Code.ERROR, "the app is gone"))
+            return
         self._calls[number] = caller
-        self.pending_of[caller.client] = self.pending_of.get(caller.client, 0) + 1
         if bound is not None:
             caller.timer = self.start_timer(bound, lambda: self._overdue(number, bound))
         self.outbox.append(
@@ -94,21 +123,34 @@ class Wire:
     # -- to clients --------------------------------------------------------------------------------------------------
     def answer(self, caller: Caller, result: dict[str, Any]) -> None:
         """Answer a client's command with a result."""
-        self._deliver(
-            caller.client, caller.session, lambda sid: messages.answer(caller.command_id, result, sid)
-        )
+        self._reply(caller, lambda sid: messages.answer(caller.command_id, result, sid))
 
     def fail(self, caller: Caller, error: Exception) -> None:
         """Answer a client's command with an error."""
+        if not caller.waits:
+            return
         body = cdp_error(error)
         code = body.get("data", {}).get("code") if isinstance(body.get("data"), dict) else None
-        if code:
+        if code and self.client_here(caller.client):
             self.report(
                 "refusal", client=caller.client, method=caller.method, code=code, message=body["message"]
             )
-        self._deliver(
-            caller.client, caller.session, lambda sid: messages.failure(caller.command_id, body, sid)
-        )
+        self._reply(caller, lambda sid: messages.failure(caller.command_id, body, sid))
+
+    def _reply(self, caller: Caller, encode: Callable[[str | None], bytes]) -> None:
+        if not caller.waits:
+            return
+        self._deliver(caller.client, caller.session, encode)
+        self._settle(caller)
+
+    def _settle(self, caller: Caller) -> None:
+        caller.waits = False
+        if caller.timer is not None:
+            self.cancel_timer(caller.timer)
+        if caller.client in self._pending:
+            self._pending[caller.client] -= 1
+        if caller.answered is not None:
+            caller.answered()
 
     def event(self, client: int, session: Session | None, method: str, params: dict[str, Any]) -> None:
         """Send a client an event of the guard's own."""
@@ -124,9 +166,11 @@ class Wire:
                 lambda sid: messages.readdress(message, command_id=message.id, session_id=sid),
             )
         else:
-            self.outbox.append(effects.SendClient(session.client, data))
+            self._deliver(session.client, session, lambda sid: data)
 
     def _deliver(self, client: int, session: Session | None, encode: Callable[[str | None], bytes]) -> None:
+        if not self.client_here(client):
+            return
         if session is None or session.connection:
             self.outbox.append(effects.SendClient(client, encode(None)))
         elif session.wrapped:
@@ -149,14 +193,10 @@ class Wire:
             else:
                 waiting.settle(messages.result_of(message))
         elif waiting is not None:
-            self._finish(waiting)
-            self._deliver(
-                waiting.client,
-                waiting.session,
+            self._reply(
+                waiting,
                 lambda sid: messages.readdress(message, command_id=waiting.command_id, session_id=sid),
             )
-            if waiting.answered is not None:
-                waiting.answered()
 
     def bridge_answered(self, event: effects.BridgeAnswered) -> None:
         """Bring an answer of the bridge to the flow that asked."""
@@ -178,53 +218,44 @@ class Wire:
     def upstream_lost(self) -> None:
         """Nobody gets an answer from the app any more."""
         self.upstream_here = False
-        calls, self._calls = self._calls, {}
-        for waiting in calls.values():
-            if isinstance(waiting, Handle):
-                waiting.settle(fault=Gone("the app is gone"))
-            else:
-                self._finish(waiting)
-                self.fail(waiting, GuardError(Code.ERROR, "the app is gone"))
+        self._end_calls(lambda waiting: True, "the app is gone")
 
     def session_lost(self, session_id: str) -> None:
         """Answer what is outstanding on a session that is gone; the app will not."""
-        for number, waiting in list(self._calls.items()):
+
+        def on_it(waiting: Handle | Caller) -> bool:
             if isinstance(waiting, Handle):
-                if waiting.session_id == session_id:
-                    del self._calls[number]
-                    waiting.settle(fault=Gone("the target closed before it answered"))
-            elif waiting.session is not None and waiting.session.id == session_id:
-                del self._calls[number]
-                self._finish(waiting)
-                self.fail(waiting, GuardError(Code.ERROR, "the target closed before it answered"))
-                if waiting.answered is not None:
-                    waiting.answered()
+                return waiting.session_id == session_id
+            return waiting.session is not None and waiting.session.id == session_id
+
+        self._end_calls(on_it, "the target closed before it answered")
+
+    def _end_calls(self, which: Callable[[Handle | Caller], bool], why: str) -> None:
+        # All are taken out before the first is told: whoever is told may go on to end others.
+        ended = [number for number, waiting in self._calls.items() if which(waiting)]
+        for waiting in [self._calls.pop(number) for number in ended]:
+            if isinstance(waiting, Handle):
+                waiting.settle(fault=Gone(why))
+            else:
+                self.fail(waiting, GuardError(Code.ERROR, why))
 
     def client_lost(self, client: int) -> None:
-        """Forget a client's outstanding commands."""
-        for number, waiting in list(self._calls.items()):
-            if isinstance(waiting, Caller) and waiting.client == client:
-                del self._calls[number]
-                self._finish(waiting)
-                if waiting.answered is not None:
-                    waiting.answered()
-        self.pending_of.pop(client, None)
+        """Forget a client and its outstanding commands."""
+        del self._pending[client]
+        callers = {n: waiting for n, waiting in self._calls.items() if isinstance(waiting, Caller)}
+        left = {number: caller for number, caller in callers.items() if caller.client == client}
+        for number in left:
+            del self._calls[number]
+        for caller in left.values():
+            self._settle(caller)
 
     def _overdue(self, number: int, bound: float) -> None:
         waiting = self._calls.pop(number, None)
-        if not isinstance(waiting, Caller):
-            return
-        waiting.timer = None
-        self._finish(waiting)
-        self.fail(waiting, GuardError(Code.TIMEOUT, f"{waiting.method} was not answered within {bound:g} s"))
-        if waiting.answered is not None:
-            waiting.answered()
-
-    def _finish(self, caller: Caller) -> None:
-        if caller.timer is not None:
-            self.cancel_timer(caller.timer)
-        if caller.client in self.pending_of:
-            self.pending_of[caller.client] -= 1
+        if isinstance(waiting, Caller):
+            waiting.timer = None
+            self.fail(
+                waiting, GuardError(Code.TIMEOUT, f"{waiting.method} was not answered within {bound:g} s")
+            )
 
     # -- timers ------------------------------------------------------------------------------------------------------
     def start_timer(self, seconds: float, rang: Callable[[], None]) -> int:
