@@ -44,6 +44,8 @@ async function start() {
   connectControl(control, hello, perform, () => app.exit(0));
 }
 
+// Otherwise a modal box would halt the app. Seen with a message of a frame that is gone by then (25.1).
+process.on('uncaughtException', (error) => process.stderr.write(`fixture: ${(error && error.stack) || error}\n`));
 app.on('window-all-closed', () => {
   if (!process.env.FOCUSGUARD_FIXTURE_CONTROL) app.quit();
 });
