@@ -17,6 +17,8 @@ import anyio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, WebSocketException
 
+#: Electron 9 calls a webview's frames webviews too.
+FRAME_TYPES = frozenset({"iframe", "webview"})
 GUEST_TYPES = frozenset({"webview", "page", "other"})
 
 
@@ -249,7 +251,7 @@ async def attach_guest(
         follow = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}
         await client.send("Target.setAutoAttach", follow, session=root)
         frame = await client.wait_attached(
-            lambda item: item.parent == root and item.type == "iframe", timeout
+            lambda item: item.parent == root and item.type in FRAME_TYPES, timeout
         )
         if frame is not None:
             sessions.frame = frame.session_id
@@ -257,7 +259,7 @@ async def attach_guest(
             nested = await client.wait_attached(
                 lambda item: (
                     item.parent in (frame.session_id, root)
-                    and item.type == "iframe"
+                    and item.type in FRAME_TYPES
                     and item.session_id != frame.session_id
                 ),
                 timeout,

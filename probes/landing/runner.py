@@ -227,7 +227,7 @@ class _LaneRun:
             if stage.headful and row.status == "observed":
                 await self._screenshot(row)
             self._add(row)
-            if case.destructive or row.status == "invalid" or row.evidence.gone or row.evidence.host_reloaded:
+            if case.destructive or leaves_traces(row):
                 return
 
     async def _screenshot(self, row: Row) -> None:
@@ -243,6 +243,19 @@ class _LaneRun:
 
     def _tell(self, text: str) -> None:
         self.run.report(Event(lane=str(self.lane), text=text))
+
+
+def leaves_traces(row: Row) -> bool:
+    """Whether a reset cannot be trusted after this trial, so that the next one gets a new app."""
+    if row.status == "invalid" or row.evidence.gone or row.evidence.host_reloaded:
+        return True
+    seen = {sighting.type for sighting in row.evidence.sightings}
+    if "dragstart" in seen and "dragend" not in seen:
+        return True  # the page is still in a drag and takes no other input
+    # Input without a reply may still arrive.
+    return row.reply.startswith("timeout") and any(
+        command.method.startswith("Input.") for command in row.evidence.commands
+    )
 
 
 def describe_error(error: BaseException) -> str:

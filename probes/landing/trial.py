@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import secrets
-import sys
 import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -26,7 +25,15 @@ from probes.landing.cdp_client import (
     open_client,
     single_error,
 )
-from probes.landing.observe import PERSON_KEYS, AgentInput, PersonInput, Verdict, judge
+from probes.landing.observe import (
+    PERSON_KEYS,
+    AgentInput,
+    PersonInput,
+    Snapshot,
+    Verdict,
+    find_sightings,
+    judge,
+)
 from probes.landing.schema import Evidence, Row
 from probes.landing.snapshots import active_name, gone_renderers, snapshot_of
 from probes.landing.stage import Stage
@@ -115,7 +122,7 @@ async def _run(stage: Stage, case: Case, nonce: str, row: Row) -> None:
                     await performer.perform(step)
         finally:
             row.reply, row.evidence.commands = performer.reply, performer.commands
-        await _become_quiet(stage, case, ready.state.seq)
+        await _become_quiet(stage, case, ready.state)
         if stage.person is not None:
             person = PersonInput(person.during, PERSON_KEYS)
             await stage.person.type(PERSON_KEYS, rate=TYPING_RATE)
@@ -262,28 +269,28 @@ async def _act_while_typing(stage: Stage, performer: Performer, case: Case) -> N
             await performer.perform(step)
 
 
-async def _become_quiet(stage: Stage, case: Case, since: int) -> None:
+async def _become_quiet(stage: Stage, case: Case, before: observed.State) -> None:
     if case.loads:
         await _wait_loaded(stage)
-    newest = await _settle(stage)
-    if case.kind in FRAME_KINDS and newest <= since:
+    await _settle(stage)
+    if case.kind in FRAME_KINDS and not stage.blind:
+        earlier, agent = snapshot_of(before, case.host_field), AgentInput(case.kind, case.tokens)
         with anyio.move_on_after(LATE_SECONDS[stage.lane.window]):
-            while newest <= since:
-                newest = await _settle(stage)
+            while not any(find_sightings(earlier, await _snapshot(stage, case), agent)):
+                await _settle(stage)
     if case.destructive:
         with anyio.move_on_after(2.0):
             while not gone_renderers(await stage.fixture.crash_state()):
                 await anyio.sleep(0.05)
 
 
-async def _settle(stage: Stage) -> int:
-    """Waits until nothing is logged any more; returns the number of the newest record."""
+async def _settle(stage: Stage) -> None:
+    """Waits until nothing is logged any more."""
     try:
-        return await stage.fixture.settle(quiet=QUIET[stage.lane.route], timeout=2.0)
+        await stage.fixture.settle(quiet=QUIET[stage.lane.route], timeout=2.0)
     except FixtureError as error:
         if not str(error).startswith("not-quiet"):
             raise NeedsFreshAppError(str(error)) from error
-        return sys.maxsize
 
 
 async def _wait_loaded(stage: Stage) -> None:
@@ -312,6 +319,10 @@ async def _look(fixture: Fixture) -> observed.State:
         return await fixture.state()
     except FixtureError as error:
         raise NeedsFreshAppError(str(error)) from error
+
+
+async def _snapshot(stage: Stage, case: Case) -> Snapshot:
+    return snapshot_of(await _look(stage.fixture), case.host_field)
 
 
 async def _next_key(stage: Stage, since: int) -> str:
