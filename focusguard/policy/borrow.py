@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 from focusguard.cdp.targets import Embedding, Guest
 from focusguard.errors import Code, GuardError
@@ -16,6 +17,7 @@ from focusguard.policy.flow import (
     FlowFault,
     Gone,
     Lock,
+    Sleep,
     TimedOut,
     call,
     call_or_undo,
@@ -36,19 +38,66 @@ BRIDGE_SECONDS = 2.0
 TURN_SECONDS = 15.0
 
 
+class Hands(Protocol):
+    """Who notes and moves the person's focus in the host page: the bridge, or the guard itself over CDP."""
+
+    def begin(self, guest: Guest, *, take: bool, pace_ms: int, ready_ms: int) -> Flow[dict[str, Any]]:
+        """Note the person's focus; with `take` move it into the guest. Gives `state`, `lease`, `waitedMs`."""
+
+    def end(self, lease: str, *, recheck_ms: int) -> Flow[dict[str, Any]]:
+        """Give it back. Gives `returned`, `reason`, `heldMs`, `broughtHome`."""
+
+    def repair(self, guest: Guest) -> Flow[dict[str, Any]]:
+        """Have the person's input method look at their field again."""
+
+
+class BridgeHands:
+    """The bridge does it, in the app's main process."""
+
+    def __init__(self, wire: Wire) -> None:
+        self._wire = wire
+
+    def begin(self, guest: Guest, *, take: bool, pace_ms: int, ready_ms: int) -> Flow[dict[str, Any]]:
+        """See `Hands`."""
+        params = {"webContentsId": guest.web_contents_id, "paceMs": pace_ms, "readyMs": ready_ms, "take": take}
+        seconds = BRIDGE_SECONDS + (pace_ms + ready_ms) / 1000
+        result = yield from call_or_undo(Bridge("borrow.begin", params), seconds, self._give_back)
+        return result
+
+    def _give_back(self, held: dict[str, Any]) -> None:
+        """A borrow that was granted when nobody waited for it any more."""
+        if held.get("lease") is not None:
+            self._wire.post(Bridge("borrow.end", {"lease": held["lease"], "recheckMs": RECHECK_MS}))
+
+    def end(self, lease: str, *, recheck_ms: int) -> Flow[dict[str, Any]]:
+        """See `Hands`."""
+        return call(Bridge("borrow.end", {"lease": lease, "recheckMs": recheck_ms}), BRIDGE_SECONDS)
+
+    def repair(self, guest: Guest) -> Flow[dict[str, Any]]:
+        """See `Hands`."""
+        return call(Bridge("host.repair", {"webContentsId": guest.web_contents_id}), BRIDGE_SECONDS)
+
+
 @dataclass(slots=True)
 class Lease:
     """An open borrow.
 
     Attributes:
-        number: the bridge's name for it; None where there is nothing to give back.
+        name: the name that the hands gave it; None where there is nothing to give back.
         waited_ms: time spent waiting for a gap between the person's keys.
     """
 
-    host: Lock
-    number: int | str | None
+    hands: Hands
+    turn: Lock | None
+    name: str | None
     state: str
     waited_ms: float = 0.0
+
+    def pass_turn(self) -> None:
+        """Let the next action on this host begin; this borrow may stay open beside it."""
+        turn, self.turn = self.turn, None
+        if turn is not None:
+            turn.release()
 
 
 @dataclass(slots=True)
@@ -62,11 +111,19 @@ class BorrowMetrics:
 
 
 class Borrower:
-    """One borrow at a time for each host window."""
+    """Begins one borrow at a time for each host window.
 
-    def __init__(self, wire: Wire, pace: Pace) -> None:
+    Args:
+        wire: the outgoing side.
+        pace: when a borrow starts while the person types.
+        without_bridge: who does it where there is no bridge; None where the guard waits for one.
+    """
+
+    def __init__(self, wire: Wire, pace: Pace, without_bridge: Hands | None = None) -> None:
         self._wire = wire
         self._pace = pace
+        self._bridge = BridgeHands(wire)
+        self._without_bridge = without_bridge
         self._hosts: dict[int, Lock] = {}
         self.metrics = BorrowMetrics()
 
@@ -83,63 +140,72 @@ class Borrower:
         Raises:
             GuardError: nothing may be sent now.
         """
-        if not self._wire.bridge_here or guest.web_contents_id is None:
-            self.metrics.refusals += 1
-            raise GuardError(Code.BRIDGE_LOST)
-        lock = self._hosts.setdefault(guest.host_id or -guest.web_contents_id, Lock())
+        hands = self._hands(guest)
+        turn = self._hosts.setdefault(guest.host_id or -(guest.web_contents_id or 1), Lock())
         try:
-            yield Acquire(lock, TURN_SECONDS)
+            yield Acquire(turn, TURN_SECONDS)
         except TimedOut:
-            raise GuardError(
+            raise self._refusal(
                 Code.FOCUS_GUARD_UNAVAILABLE, "another agent action holds the focus; nothing was sent"
             ) from None
+        pace_ms = PACE_MS if self._pace == "between-keys" else 0
         try:
-            held = yield from self._ask(guest, take)
+            held = yield from hands.begin(guest, take=take, pace_ms=pace_ms, ready_ms=PANE_MS)
             state = str(held.get("state"))
             if state == "composing":
-                raise GuardError(Code.USER_COMPOSING)
-        except BaseException:
-            lock.release()
-            self.metrics.refusals += 1
-            raise
-        return Lease(lock, held.get("lease"), state, float(held.get("waitedMs", 0)))
-
-    def _ask(self, guest: Guest, take: bool) -> Flow[dict[str, Any]]:
-        pace_ms = PACE_MS if self._pace == "between-keys" else 0
-        params = {"webContentsId": guest.web_contents_id, "paceMs": pace_ms, "readyMs": PANE_MS, "take": take}
-        try:
-            return (
-                yield from call_or_undo(
-                    Bridge("borrow.begin", params),
-                    BRIDGE_SECONDS + (pace_ms + PANE_MS) / 1000,
-                    self._give_back,
-                )
-            )
+                raise self._refusal(Code.USER_COMPOSING)
         except CallFailed as fault:
-            raise GuardError(Code.FOCUS_GUARD_UNAVAILABLE, f"{fault}; nothing was sent") from None
+            turn.release()
+            raise self._refusal(Code.FOCUS_GUARD_UNAVAILABLE, f"{fault}; nothing was sent") from None
         except TimedOut:
-            raise GuardError(Code.FOCUS_GUARD_UNAVAILABLE) from None
+            turn.release()
+            raise self._refusal(Code.FOCUS_GUARD_UNAVAILABLE) from None
         except Gone:
-            raise GuardError(Code.BRIDGE_LOST) from None
+            turn.release()
+            raise self._refusal(Code.BRIDGE_LOST) from None
+        except BaseException:
+            turn.release()
+            raise
+        return Lease(hands, turn, held.get("lease"), state, float(held.get("waitedMs", 0)))
 
-    def _give_back(self, held: dict[str, Any]) -> None:
-        """A borrow that was granted when nobody waited for it any more."""
-        if held.get("lease") is not None:
-            self._wire.post(Bridge("borrow.end", {"lease": held["lease"], "recheckMs": RECHECK_MS}))
+    def _hands(self, guest: Guest) -> Hands:
+        if self._wire.bridge_here and guest.web_contents_id is not None:
+            return self._bridge
+        if self._without_bridge is None:
+            raise self._refusal(Code.BRIDGE_LOST)
+        return self._without_bridge
+
+    def _refusal(self, code: Code, detail: str = "") -> GuardError:
+        self.metrics.refusals += 1
+        return GuardError(code, detail)
 
     def end(self, lease: Lease) -> Flow[dict[str, Any]]:
         """Give the focus back. A lost bridge gives it back by itself, so nothing is raised here."""
         try:
-            if lease.number is None:
+            if lease.name is None:
                 return {"returned": False, "reason": lease.state}
-            params = {"lease": lease.number, "recheckMs": RECHECK_MS}
-            ended = yield from call(Bridge("borrow.end", params), BRIDGE_SECONDS)
+            ended = yield from lease.hands.end(lease.name, recheck_ms=RECHECK_MS)
         except FlowFault as fault:
             self._wire.report("borrow.unreturned", reason=str(fault))
             return {"returned": False, "reason": str(fault)}
         finally:
-            lease.host.release()
+            lease.pass_turn()
         self.metrics.borrows += 1
         self.metrics.held_ms.append(float(ended.get("heldMs", 0)))
         self.metrics.brought_home += int(ended.get("broughtHome", 0))
         return ended
+
+    def end_later(self, lease: Lease, guest: Guest, seconds: float) -> None:
+        """Keep watching the person's focus for a while, then give it back; others may begin meanwhile."""
+        lease.pass_turn()
+        self._wire.flows.start(self._end_later(lease, guest, seconds), failed=lambda _: None)
+
+    def _end_later(self, lease: Lease, guest: Guest, seconds: float) -> Flow[None]:
+        yield Sleep(seconds)
+        yield from self.end(lease)
+        yield from self.repair(guest)
+
+    def repair(self, guest: Guest) -> Flow[None]:
+        """Focus inside a guest may have taken the input method from the person's field: have it look there again."""
+        with suppress(FlowFault, GuardError):
+            yield from self._hands(guest).repair(guest)

@@ -23,15 +23,24 @@ from focusguard.policy.browser import VirtualBrowser
 from focusguard.policy.discovery import Discovery
 from focusguard.policy.domain import GuardDomain
 from focusguard.policy.evidence import Worlds
-from focusguard.policy.flow import Flow
+from focusguard.policy.flow import Flow, Upstream
+from focusguard.policy.host_target import HostTarget
 from focusguard.policy.input import InputDesk, Job
+from focusguard.policy.navigation import Navigator
 from focusguard.policy.table import Rule, Treatment, rule_for
 from focusguard.policy.wire import Caller, Wire
 
 #: WebSocket close codes (RFC 6455, section 7.4.1).
 CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_TRY_AGAIN, CLOSE_ERROR = 1000, 1001, 1013, 1011
 
-_INPUT = (Treatment.KEY, Treatment.TEXT, Treatment.COMPOSE, Treatment.POINTER)
+_INPUT = (
+    Treatment.KEY,
+    Treatment.TEXT,
+    Treatment.COMPOSE,
+    Treatment.POINTER,
+    Treatment.GESTURE,
+    Treatment.FOCUSING,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +67,11 @@ class Guard:
         self.sessions = SessionTable()
         self._wire = Wire(self.sessions)
         self._worlds = Worlds()
-        self._borrower = Borrower(self._wire, options.pace)
+        host_target = HostTarget(self._wire, self.tree, self.sessions, self._worlds)
+        self._borrower = Borrower(
+            self._wire, options.pace, without_bridge=None if options.bridge_expected else host_target
+        )
+        self._navigator = Navigator(self._wire, self._borrower)
         self._input = InputDesk(self._wire, self._worlds, self._borrower)
         self._browser = VirtualBrowser(
             self._wire,
@@ -205,8 +218,8 @@ class Guard:
             self._wire.forward(caller, message, session.id, rule.bound)
         elif treatment in _INPUT and session is not None:
             self._take_input(caller, session, message, rule)
-        elif treatment is Treatment.FOCUSING and session is not None:
-            self._wire.forward(caller, message, session.id, rule.bound)
+        elif treatment in (Treatment.NAVIGATION, Treatment.RELOAD) and session is not None:
+            self._navigate(caller, session, message, rule)
         elif treatment is Treatment.GUARD:
             self._wire.answer(caller, self.domain.handle(method))
         elif treatment in (Treatment.ANSWER, Treatment.WAKE):
@@ -239,6 +252,16 @@ class Guard:
         params = messages.params_of(message)
         job = Job(caller, session, caller.method, params, bytes(message.params) or b"{}", rule, message)
         self._input.submit(guest, job)
+
+    def _navigate(self, caller: Caller, session: Session, message: Envelope, rule: Rule) -> None:
+        guest = self._guest_of(session)
+        if rule.treatment is Treatment.RELOAD and guest.inner and session.main:
+            ignore_cache = bool(messages.params_of(message).get("ignoreCache"))
+            flow = self._navigator.reload(guest, session.id, ignore_cache=ignore_cache)
+        else:
+            raw = bytes(message.params) or b"{}"
+            flow = self._navigator.navigate(guest, Upstream(caller.method, session_id=session.id, raw=raw))
+        self._start(flow, lambda result: self._wire.answer(caller, result), caller)
 
     def _guest_of(self, session: Session) -> Guest:
         guest = self.tree.guests.get(session.guest_id)

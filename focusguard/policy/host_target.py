@@ -54,8 +54,8 @@ class HostTarget:
         self._lease_at: dict[str, str] = {}
         self._leases = 0
 
-    def begin(self, guest: Guest, *, take: bool, ready_ms: int) -> Flow[dict[str, Any]]:
-        """As the bridge's `borrow.begin`.
+    def begin(self, guest: Guest, *, take: bool, pace_ms: int, ready_ms: int) -> Flow[dict[str, Any]]:
+        """As the bridge's `borrow.begin`; the person's keys are not seen here, so there is no pace to keep.
 
         Raises:
             GuardError: the host page of the guest cannot be found.
@@ -91,6 +91,14 @@ class HostTarget:
         ended = yield from self._ask(host_id, f"end({order})", ANSWER_SECONDS)
         self._wire.start_timer(recheck_ms / 1000, lambda: self._recheck(host_id))
         return {**ended, "broughtHome": 0}
+
+    def repair(self, guest: Guest) -> Flow[dict[str, Any]]:
+        """As the bridge's `host.repair`."""
+        place = self._places.get(guest.target_id)
+        if place is None:
+            return {"nudged": False}
+        result: dict[str, Any] = yield from self._ask(place[0], "nudge()", ANSWER_SECONDS)
+        return result
 
     def _recheck(self, host_id: str) -> None:
         self._wire.flows.start(self._ask(host_id, "recheck()", ANSWER_SECONDS), failed=lambda _: None)

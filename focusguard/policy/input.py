@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from focusguard.cdp.messages import Envelope
 from focusguard.cdp.sessions import Session
 from focusguard.cdp.targets import Child, Guest
-from focusguard.errors import Code, GuardError
-from focusguard.policy import keys
+from focusguard.errors import INVALID_PARAMS, Code, GuardError, ProtocolError
+from focusguard.policy import gestures, keys
 from focusguard.policy.borrow import BRIDGE_SECONDS, Borrower
 from focusguard.policy.evidence import ANSWER_SECONDS, MISS_SECONDS, Place, Worlds, locate, wait_expression
 from focusguard.policy.flow import (
@@ -24,6 +23,7 @@ from focusguard.policy.flow import (
     Gone,
     Handle,
     Post,
+    Sleep,
     TimedOut,
     Upstream,
     call,
@@ -32,9 +32,14 @@ from focusguard.policy.held import KEY, Held, Press
 from focusguard.policy.table import INPUT_BOUND, ON_GUEST, Rule, Treatment, borrows
 from focusguard.policy.wire import Caller, Wire
 
-#: Seconds after the press in which its reply is waited for before the focus goes home all the same: a busy page answers
-#: late, and Chromium has moved the focus long before.
-RETURN_SECONDS = 0.045
+#: Seconds for which a press is waited for with the pane watching: the focus goes home as soon as Chromium moves it, so a
+#: busy page that answers late costs the person nothing.
+HOLD_SECONDS = 2.0
+#: Seconds for the app to answer the fence behind a command that was sent with the focus in the guest.
+FENCE_SECONDS = 2.0
+#: Seconds for which the focus is watched after a touch has ended, and after a focus by command: a tap is recognised
+#: after the reply, and a page's own handlers may come after it.
+LINGER_SECONDS = 0.4
 #: Seconds for which a key or press waits for the moves and wheels before it; an unpainted guest may never answer them.
 DRAIN_SECONDS = 1.0
 _TEXT_TYPES = ["beforeinput", "input"]
@@ -132,8 +137,13 @@ class InputDesk:
         """Whether the command can be sent on as it is: it moves no focus and goes where it was sent."""
         if job.caller is None or job.session is None:
             return False
-        if job.rule.treatment is Treatment.POINTER:
+        treatment = job.rule.treatment
+        if treatment is Treatment.POINTER:
             return not (borrows(job.method, job.params) and self._borrower.needed(guest))
+        if treatment is Treatment.FOCUSING:
+            return not self._borrower.needed(guest)
+        if treatment is Treatment.GESTURE:
+            return not guest.inner
         return not guest.inner or not job.session.main
 
     def _pass(self, lane: Lane, job: Job) -> None:
@@ -181,6 +191,10 @@ class InputDesk:
             return (yield from self._text(guest, item))
         if treatment is Treatment.COMPOSE:
             return (yield from self._compose(guest, item))
+        if treatment is Treatment.GESTURE:
+            return (yield from self._gesture(guest, item))
+        if treatment is Treatment.FOCUSING:
+            return (yield from self._watched(guest, item))
         return (yield from self._press(guest, item))
 
     def _check_wanted(self, job: Job) -> None:
@@ -283,28 +297,78 @@ class InputDesk:
     def _borrowed(self, guest: Guest, job: Job, *, take: bool) -> Flow[dict[str, Any]]:
         self._check_wanted(job)
         lease = yield from self._borrower.begin(guest, take=take)
+        fault: Exception | None = None
+        handle = Handle()
         try:
             self._check_wanted(job)
-            handle = yield Post(
-                Upstream(job.method, job.params, self._session_id(guest, job), job.raw or None)
-            )
+            call = Upstream(job.method, job.params, self._session_id(guest, job), job.raw or None)
+            handle = yield Post(call)
             self._note(guest, job)
-            with suppress(FlowFault):  # refused or late: the focus goes home, the outcome is read afterwards
-                yield Await(handle, RETURN_SECONDS)
-        finally:
+            yield from self._until_sent(handle, take=take)
+        except GuardError as error:
+            fault = error
+        if lingers(job.method, job.params):
+            self._borrower.end_later(lease, guest, LINGER_SECONDS)
+        else:
             ended = yield from self._borrower.end(lease)
-            self._wire.report("borrow", **ended)
+            self._wire.report("borrow", method=job.method, waitedMs=lease.waited_ms, **ended)
+        if fault is not None:
+            raise fault
         return (yield from self._answered(handle))
+
+    def _until_sent(self, handle: Handle, *, take: bool) -> Flow[None]:
+        """Wait until the command can no longer go astray when the focus goes home.
+
+        With the focus in the guest, a key is routed when the browser process takes it; it takes commands in order, so
+        the answer to a second one that needs no renderer proves that. A press moves the focus itself, by its reply.
+        """
+        with suppress(FlowFault):  # what became of the command is read afterwards
+            if take:
+                fence = yield Post(Upstream("Browser.getVersion"))
+                yield Await(fence, FENCE_SECONDS)
+            else:
+                yield Await(handle, HOLD_SECONDS)
 
     def _press(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulate(guest)
         return (yield from self._borrowed(guest, job, take=False))
 
-    def _answered(self, handle: Handle) -> Flow[dict[str, Any]]:
+    def _gesture(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         try:
-            result: dict[str, Any] = yield Await(handle, INPUT_BOUND)
+            sequence = gestures.steps(job.method, job.params)
+        except ValueError as fault:
+            raise ProtocolError(INVALID_PARAMS, str(fault)) from None
+        for step in sequence:
+            if step.wait:
+                yield Sleep(step.wait)
+            part = replace(job, method=step.method, params=step.params, raw=b"", rule=ON_GUEST[step.method])
+            if borrows(step.method, step.params):
+                yield from self._press(guest, part)
+            else:
+                yield from self._answered(
+                    (yield Post(Upstream(step.method, step.params, self._session_id(guest, part))))
+                )
+                self._note(guest, part)
+        return {}
+
+    def _watched(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
+        """Focus inside the guest, by a command: nobody is told when it takes the input method from the person."""
+        self._check_wanted(job)
+        lease = yield from self._borrower.begin(guest, take=False)
+        try:
+            handle = yield Post(
+                Upstream(job.method, job.params, self._session_id(guest, job), job.raw or None)
+            )
+            lease.pass_turn()
+            return (yield from self._answered(handle))
+        finally:
+            self._borrower.end_later(lease, guest, LINGER_SECONDS)
+
+    def _answered(self, handle: Handle, seconds: float = INPUT_BOUND) -> Flow[dict[str, Any]]:
+        try:
+            result: dict[str, Any] = yield Await(handle, seconds)
         except TimedOut:
-            raise GuardError(Code.TIMEOUT, f"the guest did not answer within {INPUT_BOUND:g} s") from None
+            raise GuardError(Code.TIMEOUT, f"the guest did not answer within {seconds:g} s") from None
         return result
 
     def _session_id(self, guest: Guest, job: Job) -> str:

@@ -20,7 +20,10 @@ class Treatment(StrEnum):
     TEXT = "text"
     COMPOSE = "compose"
     POINTER = "pointer"
+    GESTURE = "gesture"
+    RELOAD = "reload"
     FOCUSING = "focusing"
+    NAVIGATION = "navigation"
     VIRTUAL = "virtual"
     ANSWER = "answer"
     WAKE = "wake"
@@ -35,7 +38,10 @@ MEANING: dict[Treatment, str] = {
     Treatment.TEXT: "Inserted in the frame that has the focus inside the guest; refused where nothing there takes text.",
     Treatment.COMPOSE: "Sent through CDP while the focus is borrowed.",
     Treatment.POINTER: "Sent through CDP in order; a press, a touch or a tap borrows the focus, the rest does not need it.",
-    Treatment.FOCUSING: "Sent on unchanged; afterwards the person's input method is looked after.",
+    Treatment.GESTURE: "Done as touches or wheel events in the guest, in order.",
+    Treatment.RELOAD: "The guest is reloaded through the bridge, or from inside where there is none.",
+    Treatment.FOCUSING: "Sent on in order, while the person's focus and input method are watched.",
+    Treatment.NAVIGATION: "Sent on while the person's focus and input method are watched; input does not wait for it.",
     Treatment.VIRTUAL: "Answered by the guard, which keeps this domain's state for each connection.",
     Treatment.ANSWER: "Answered with success and without effect.",
     Treatment.WAKE: "Answered with success; a guest that was frozen is woken, nothing is focused or raised.",
@@ -78,20 +84,18 @@ ON_GUEST: Mapping[str, Rule] = {
     "Input.emulateTouchFromMouseEvent": Rule(
         _T.POINTER, "a pressed event becomes a touch start", INPUT_BOUND
     ),
-    "Input.synthesizeTapGesture": Rule(_T.POINTER, "a tap focuses the owning WebContents", INPUT_BOUND),
-    "Input.synthesizeScrollGesture": Rule(
-        _T.POINTER, "begins with a touch or a wheel in the page", FRAME_BOUND
-    ),
-    "Input.synthesizePinchGesture": Rule(_T.POINTER, "begins with a touch in the page", FRAME_BOUND),
+    "Input.synthesizeTapGesture": Rule(_T.GESTURE, "is queued on the root view, which is the host's"),
+    "Input.synthesizeScrollGesture": Rule(_T.GESTURE, "is queued on the root view, which is the host's"),
+    "Input.synthesizePinchGesture": Rule(_T.GESTURE, "is queued on the root view, which is the host's"),
     "Input.dispatchDragEvent": Rule(
         _T.POINTER, "goes to the widget under the point; kept in order with presses", INPUT_BOUND
     ),
     "DOM.focus": Rule(
         _T.FOCUSING, "focus in an unfocused guest takes the input method from the person's field"
     ),
-    "Page.navigate": Rule(_T.FOCUSING, "a new page may focus itself"),
-    "Page.reload": Rule(_T.FOCUSING, "a new page may focus itself"),
-    "Page.navigateToHistoryEntry": Rule(_T.FOCUSING, "a new page may focus itself"),
+    "Page.navigate": Rule(_T.NAVIGATION, "a new page may focus itself"),
+    "Page.reload": Rule(_T.RELOAD, "on a webview's session Chromium reloads the outermost page, which is the host"),
+    "Page.navigateToHistoryEntry": Rule(_T.NAVIGATION, "a new page may focus itself"),
     "Page.setDocumentContent": Rule(_T.FOCUSING, "new content may focus itself"),
     "Page.bringToFront": Rule(_T.WAKE, "would raise and focus the person's window"),
     "Page.captureScreenshot": Rule(
@@ -167,16 +171,19 @@ def rule_for(method: str, *, on_guest: bool) -> Rule:
 
 
 def borrows(method: str, params: dict[str, Any]) -> bool:
-    """Whether a pointer command moves the focus, as Chromium's input handler does it.
+    """Whether a pointer command moves the focus.
 
-    content/browser/devtools/protocol/input_handler.cc focuses the owning WebContents for mousePressed, touchStart and
-    tap gestures only.
+    content/browser/devtools/protocol/input_handler.cc focuses the owning WebContents for mousePressed and touchStart;
+    the tap that a touchEnd completes does it once more (probe cases mouse-press, touch-start).
     """
     kind = params.get("type")
-    if method == "Input.dispatchMouseEvent" or method == "Input.emulateTouchFromMouseEvent":
+    if method == "Input.dispatchMouseEvent":
         return bool(kind == "mousePressed")
-    if method == "Input.dispatchTouchEvent":
-        return bool(kind == "touchStart")
-    if method == "Input.synthesizeScrollGesture":
-        return bool(params.get("gestureSourceType", "default") != "mouse")
-    return method in ("Input.synthesizeTapGesture", "Input.synthesizePinchGesture")
+    if method == "Input.emulateTouchFromMouseEvent":
+        return kind in ("mousePressed", "mouseReleased")
+    return method == "Input.dispatchTouchEvent" and kind in ("touchStart", "touchEnd")
+
+
+def lingers(method: str, params: dict[str, Any]) -> bool:
+    """Whether a pointer command may move the focus after its reply: a tap is recognised later than its touchEnd."""
+    return method in ("Input.dispatchTouchEvent", "Input.emulateTouchFromMouseEvent") and borrows(method, params)

@@ -79,18 +79,23 @@ function run(api, electron, path, token) {
   const { app, webContents } = electron;
   const { createLink } = require('./link.cjs');
   const { createMarks } = require('./marks.cjs');
-  const { createPanes, failure, within } = require('./panes.cjs');
+  const { createPanes, failure, within, PANE, SENTRY } = require('./panes.cjs');
   const { createTargets } = require('./targets.cjs');
   const { createBorrows } = require('./borrow.cjs');
   const { createShields } = require('./shields.cjs');
+  const { createComposing } = require('./composing.cjs');
 
   const targets = createTargets(electron, api);
   /** @type {ReturnType<typeof createMarks>} */
   let marks;
   const event = (/** @type {string} */ name, /** @type {object} */ params) => link.event(name, params);
   const shields = createShields(electron);
-  const panes = createPanes((host, message) => borrows.onPaneMessage(host, message));
-  const borrows = createBorrows({ targets, panes, marks: () => marks, event });
+  const panes = createPanes(PANE, (host, message) => borrows.onPaneMessage(host, message));
+  const sentries = createPanes(SENTRY, (guest) => composing.guestChanged(guest, targets.place(guest).host));
+  const composing = createComposing({ panes, sentries, guestsOf: targets.guestsOf });
+  const borrows = createBorrows({
+    targets, panes, marks: () => marks, event, nudge: composing.nudge, composition: composing.changed,
+  });
   marks = createMarks({ onRealKey: borrows.onRealKey, onPointer: borrows.onPointer });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
 
@@ -98,6 +103,12 @@ function run(api, electron, path, token) {
   const page = (params) => {
     const wc = targets.get(Number(params.webContentsId));
     if (!wc) throw failure('no-such-target', 'there is no such page');
+    return wc;
+  };
+  /** @param {any} params a page that may be typed into now: what changes in it would end the person's composition */
+  const undisturbed = (params) => {
+    const wc = page(params);
+    if (composing.isOpen(targets.place(wc).host)) throw failure('composing', 'the person is composing text');
     return wc;
   };
   /** @param {any} params */
@@ -110,15 +121,15 @@ function run(api, electron, path, token) {
   const methods = {
     ping: () => ({}),
     'target.describe': (params) => targets.describe(String(params.targetId)),
-    'keys.send': (params) => ({ sent: marks.send(page(params), params.events || []) }),
+    'keys.send': (params) => ({ sent: marks.send(undisturbed(params), params.events || []) }),
     'text.insert': (params) => {
-      const wc = page(params);
+      const wc = undisturbed(params);
       marks.mark(wc);
       return within(Promise.resolve(wc.insertText(String(params.text))), 2000, 'guest').then(() => ({}));
     },
     'borrow.begin': borrows.begin,
     'borrow.end': borrows.end,
-    'host.repair': (params) => panes.call(hostOf(params), 'nudge()', 300),
+    'host.repair': (params) => composing.nudge(hostOf(params)),
     'host.composition': (params) => panes.call(hostOf(params), 'composition()', 150),
     'guest.open': async (params) => {
       if (typeof api.onOpenGuest !== 'function') throw failure('unsupported', 'the app has no onOpenGuest');
@@ -129,6 +140,12 @@ function run(api, electron, path, token) {
       const wc = page(params);
       if (typeof api.onCloseGuest !== 'function') throw failure('unsupported', 'the app has no onCloseGuest');
       await within(Promise.resolve(api.onCloseGuest(wc)), 10000, 'app');
+      return {};
+    },
+    'guest.reload': (params) => {
+      const wc = page(params);
+      if (params.ignoreCache) wc.reloadIgnoringCache();
+      else wc.reload();
       return {};
     },
     'guest.wake': async (params) => {
@@ -147,6 +164,7 @@ function run(api, electron, path, token) {
     if (kind === 'webview' && host) {
       marks.watch(host);
       panes.ensure(host);
+      sentries.ensure(wc);
     }
   }
 
@@ -164,7 +182,7 @@ function run(api, electron, path, token) {
     wc.on('dom-ready', () => {
       adopt(wc);
       changed();
-      if (link.ready() && panes.hosts().indexOf(id) >= 0) panes.ensure(wc);
+      if (link.ready() && panes.pages().indexOf(id) >= 0) panes.ensure(wc);
     });
     wc.on('did-navigate', changed);
     wc.on('did-attach-webview', (/** @type {any} */ _event, /** @type {any} */ guest) => guest && adopt(guest));
@@ -199,12 +217,14 @@ function run(api, electron, path, token) {
     },
     onLost: () => {
       borrows.abandon();
+      composing.stop();
       shields.stop();
       marks.stop();
-      panes.stop();
-      for (const id of panes.hosts()) {
-        const host = targets.get(id);
-        if (host) panes.remove(host);
+      for (const scripts of [panes, sentries]) {
+        for (const id of scripts.pages()) {
+          const wc = targets.get(id);
+          if (wc) scripts.remove(wc);
+        }
       }
     },
   });

@@ -1,0 +1,104 @@
+"""Gestures as the touches and wheel events that make them up.
+
+Chromium queues a synthetic gesture on the root view of the window, which for a webview is the host's: a tap lands in
+the host (probe cases tap-gesture, scroll-gesture, pinch-gesture). The events below land in the guest.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, hypot
+from typing import Any
+
+TOUCH, MOUSE = "Input.dispatchTouchEvent", "Input.dispatchMouseEvent"
+#: Seconds between two steps of a movement, about one frame.
+STEP_SECONDS = 0.016
+#: Chromium's defaults (CDP Input.synthesizeTapGesture, synthesizeScrollGesture, synthesizePinchGesture).
+TAP_MS = 50
+SPEED = 800
+REPEAT_DELAY_MS = 250
+#: Half the distance of the two fingers at the start of a pinch, CSS pixels.
+SPREAD = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One input command, sent so many seconds after the one before was answered."""
+
+    wait: float
+    method: str
+    params: dict[str, Any]
+
+
+def steps(method: str, params: dict[str, Any]) -> list[Step]:
+    """The commands that make up a gesture.
+
+    Raises:
+        ValueError: a parameter is missing or is not a number.
+    """
+    try:
+        if method == "Input.synthesizeTapGesture":
+            return _tap(params)
+        if method == "Input.synthesizeScrollGesture":
+            return _scroll(params)
+        return _pinch(params)
+    except (KeyError, TypeError) as fault:
+        raise ValueError(f"Invalid parameters {fault}: number expected") from None
+
+
+def _tap(params: dict[str, Any]) -> list[Step]:
+    points = [_point(params["x"], params["y"], 0)]
+    count = max(1, min(int(params.get("tapCount", 1)), 10))
+    held = max(0.0, float(params.get("duration", TAP_MS))) / 1000
+    tap = [Step(0.0, TOUCH, {"type": "touchStart", "touchPoints": points}), Step(held, TOUCH, _lift())]
+    return tap * count
+
+
+def _scroll(params: dict[str, Any]) -> list[Step]:
+    x, y = float(params["x"]), float(params["y"])
+    right, down = -float(params.get("xDistance", 0)), -float(params.get("yDistance", 0))
+    count = _count(hypot(right, down), float(params.get("speed") or SPEED))
+    moves = [
+        Step(
+            STEP_SECONDS if number else 0.0,
+            MOUSE,
+            {"type": "mouseWheel", "x": x, "y": y, "deltaX": right / count, "deltaY": down / count},
+        )
+        for number in range(count)
+    ]
+    pause = float(params.get("repeatDelayMs", REPEAT_DELAY_MS)) / 1000
+    again = [Step(pause, MOUSE, moves[0].params), *moves[1:]]
+    return moves + again * max(0, min(int(params.get("repeatCount", 0)), 100))
+
+
+def _pinch(params: dict[str, Any]) -> list[Step]:
+    x, y, scale = float(params["x"]), float(params["y"]), float(params["scaleFactor"])
+    if scale <= 0:
+        raise ValueError("Invalid parameters scaleFactor: positive number expected")
+    count = _count(abs(scale - 1) * SPREAD, float(params.get("relativeSpeed") or SPEED))
+
+    def fingers(spread: float) -> list[dict[str, Any]]:
+        return [_point(x - spread, y, 0), _point(x + spread, y, 1)]
+
+    moves = [
+        Step(
+            STEP_SECONDS,
+            TOUCH,
+            {"type": "touchMove", "touchPoints": fingers(SPREAD * (1 + (scale - 1) * number / count))},
+        )
+        for number in range(1, count + 1)
+    ]
+    start = Step(0.0, TOUCH, {"type": "touchStart", "touchPoints": fingers(SPREAD)})
+    return [start, *moves, Step(STEP_SECONDS, TOUCH, _lift())]
+
+
+def _count(distance: float, speed: float) -> int:
+    return max(1, min(ceil(distance / (abs(speed) * STEP_SECONDS)), 600))
+
+
+def _point(x: Any, y: Any, number: int) -> dict[str, Any]:
+    return {"x": float(x), "y": float(y), "id": number}
+
+
+def _lift() -> dict[str, Any]:
+    return {"type": "touchEnd", "touchPoints": []}
