@@ -14,7 +14,7 @@ from typing import Any, Literal
 
 from focusguard.cdp.targets import Child, Guest
 from focusguard.errors import Code, GuardError
-from focusguard.policy.flow import CallFailed, Flow, Gone, TimedOut, Upstream, call
+from focusguard.policy.flow import CallFailed, Flow, Gone, Post, TimedOut, Upstream, call
 
 WORLD = "focusguard"
 #: Runs once in every world that is asked.
@@ -87,6 +87,8 @@ class Worlds:
                 if fresh:
                     raise
                 continue  # the context went with a navigation
+            if "exceptionDetails" in answer and not fresh:
+                continue  # a navigation into another process, where the number names another document's context
             if "exceptionDetails" in answer:
                 raise GuardError(
                     Code.ERROR, f"the guest could not be asked: {answer['exceptionDetails'].get('text')}"
@@ -126,6 +128,8 @@ def locate(worlds: Worlds, guest: Guest, types: list[str]) -> Flow[Place]:
             node = yield from call(
                 Upstream("DOM.describeNode", {"objectId": found["objectId"]}, session_id), ANSWER_SECONDS
             )
+            # Held on to, the page's element would outlive its document.
+            yield Post(Upstream("Runtime.releaseObject", {"objectId": found["objectId"]}, session_id))
             frame_id = node["node"].get("frameId", "")
             if frame_id in guest.children:
                 child = guest.children[frame_id]

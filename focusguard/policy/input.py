@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -29,7 +30,7 @@ from focusguard.policy.flow import (
     call,
 )
 from focusguard.policy.held import KEY, Held, Press
-from focusguard.policy.table import INPUT_BOUND, ON_GUEST, Rule, Treatment, borrows
+from focusguard.policy.table import INPUT_BOUND, ON_GUEST, Rule, Treatment, borrows, lingers
 from focusguard.policy.wire import Caller, Wire
 
 #: Seconds for which a press is waited for with the pane watching: the focus goes home as soon as Chromium moves it, so a
