@@ -401,3 +401,4 @@ class Transcript:
         call.answers({"result": {"type": "object", "subtype": "node", "objectId": f"node-{frame}"}})
         asked = self.app.gets("DOM.describeNode", {"objectId": f"node-{frame}"}, session=session)
         asked.answers({"node": {"nodeName": "IFRAME", "frameId": frame}})
+        self.app.gets("Runtime.releaseObject", {"objectId": f"node-{frame}"}, session=session).answers()

@@ -1,0 +1,198 @@
+"""Envelopes: what is read of a message, what is passed on untouched, and what Chromium's words for a bad one are."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from focusguard.cdp import messages
+from focusguard.cdp.messages import MalformedMessage, decode_command, decode_upstream, params_of
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=8), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+class TestCommands:
+    """A client's message must have an integer `id` and a string `method`."""
+
+    def test_what_is_read(self) -> None:
+        message = decode_command(b'{"id":7,"method":"A.b","params":{"x":[1,"y"]},"sessionId":"S"}')
+        assert (message.id, message.method, message.sessionId) == (7, "A.b", "S")
+        assert params_of(message) == {"x": [1, "y"]}
+
+    @pytest.mark.parametrize(
+        ("data", "rpc_code", "says", "id_"),
+        [
+            (b"", -32700, "Message must be a valid JSON", None),
+            (b"{", -32700, "Message must be a valid JSON", None),
+            (b'{"id":1,"method":"A.b"} {}', -32700, "Message must be a valid JSON", None),
+            (b'{"id":1,"method":"A.b","params":{"x":"\xff"}}', -32700, "Message must be a valid JSON", None),
+            (b'{"id":1,"method":"A.b","params":NaN}', -32700, "Message must be a valid JSON", None),
+            (b'{"id":1,"method":"A.b","params":{"x":"\\ud8"}}', -32700, "Message must be a valid JSON", None),
+            (b"[" * 100_000 + b"]" * 100_000, -32700, "Message is nested too deeply", None),
+            (b"[]", -32600, "Message must be an object", None),
+            (b'"x"', -32600, "Message must be an object", None),
+            (b"{}", -32600, "Message must have integer 'id' property", None),
+            (b'{"id":"1","method":"A.b"}', -32600, "Message must have integer 'id' property", None),
+            (b'{"id":1.5,"method":"A.b"}', -32600, "Message must have integer 'id' property", None),
+            (b'{"id":true,"method":"A.b"}', -32600, "Message must have integer 'id' property", None),
+            (b'{"id":null,"method":"A.b"}', -32600, "Message must have integer 'id' property", None),
+            (b'{"id":1}', -32600, "Message must have string 'method' property", 1),
+            (b'{"id":1,"method":3}', -32600, "Message must have string 'method' property", 1),
+            (b'{"id":1,"method":"\\ud83d"}', -32600, "Message must have string 'method' property", 1),
+            (b'{"id":1,"method":"A.b","sessionId":3}', -32600, "Message may have string 'sessionId'", 1),
+            (
+                b'{"id":1,"method":"A.b","sessionId":"\\udc00"}',
+                -32600,
+                "Message may have string 'sessionId'",
+                1,
+            ),
+        ],
+    )
+    def test_bad_ones(self, data: bytes, rpc_code: int, says: str, id_: int | None) -> None:
+        with pytest.raises(MalformedMessage) as caught:
+            decode_command(data)
+        assert str(caught.value).startswith(says)
+        assert (caught.value.rpc_code, caught.value.id) == (rpc_code, id_)
+
+    @pytest.mark.parametrize("params", [b"[1]", b"3", b'"x"', b"true"])
+    def test_params_that_are_no_object(self, params: bytes) -> None:
+        message = decode_command(b'{"id":5,"method":"A.b","params":' + params + b"}")
+        with pytest.raises(MalformedMessage, match="Message may have object 'params' property") as caught:
+            params_of(message)
+        assert caught.value.id == 5
+
+    @pytest.mark.parametrize("data", [b'{"id":5,"method":"A.b"}', b'{"id":5,"method":"A.b","params":null}'])
+    def test_no_params_are_empty_params(self, data: bytes) -> None:
+        assert params_of(decode_command(data)) == {}
+
+    @given(st.binary(max_size=60))
+    def test_any_bytes_are_a_command_or_malformed(self, data: bytes) -> None:
+        try:
+            decode_command(data)
+        except MalformedMessage:
+            pass
+
+    @given(JSON)
+    def test_any_json_is_a_command_or_malformed(self, value: Any) -> None:
+        with pytest.raises(MalformedMessage):
+            decode_command(json.dumps([value]).encode())
+        for name in ("id", "method", "params", "sessionId"):
+            body = {"id": 1, "method": "A.b", name: value}
+            try:
+                params_of(decode_command(json.dumps(body).encode()))
+            except MalformedMessage:
+                pass
+
+
+class TestHalfSurrogatePairs:
+    """JavaScript strings need not be Unicode: half a pair goes both ways as an escape, never as a failure."""
+
+    TEXT = b'{"id":1,"method":"A.b","params":{"text":"x\\ud83dy","n":[1,{"m":"\\ude00"}]},"sessionId":"S"}'
+
+    def test_in_a_command(self) -> None:
+        message = decode_command(self.TEXT)
+        assert params_of(message) == {"text": "x\ud83dy", "n": [1, {"m": "\ude00"}]}
+        sent = messages.readdress(message, command_id=9, session_id="T")
+        assert json.loads(sent) == {**json.loads(self.TEXT), "id": 9, "sessionId": "T"}
+
+    @pytest.mark.parametrize("member", [b'"result"', b'"error"', b'"method":"A.b","params"'])
+    def test_in_a_message_of_the_app(self, member: bytes) -> None:
+        data = b'{"sessionId":"S",' + member + b':{"value":"\\ud83d"}}'
+        message = decode_upstream(data)
+        passed_on = messages.readdress(message, command_id=None, session_id="S")
+        assert json.loads(passed_on) == json.loads(data)
+        assert b"\\ud83d" in passed_on
+
+    def test_in_what_the_guard_says_itself(self) -> None:
+        for data in (
+            messages.command(1, "A.b", {"text": "\ud83d"}, "S"),
+            messages.answer(1, {"text": "\ud83d"}, "S"),
+            messages.failure(1, {"message": "\ud83d"}, "S"),
+            messages.event("A.b", {"text": "\ud83d"}, "S"),
+        ):
+            assert b"\\ud83d" in data
+            assert json.loads(data)["sessionId"] == "S"
+
+    def test_whole_pairs_and_everything_else_are_text(self) -> None:
+        message = decode_command(
+            '{"id":1,"method":"A.b","params":{"text":"😀 é 你 \\ud83d\\ude00"}}'.encode()
+        )
+        assert params_of(message) == {"text": "😀 é 你 😀"}
+
+
+class TestPassingOn:
+    """A message under another id and session is otherwise the same bytes."""
+
+    @pytest.mark.parametrize(
+        "payload",
+        [
+            b'"params":{ "x" : 1.0e2 , "y":"\\u0041\\n" }',
+            b'"result":{"big":123456789012345678901234567890}',
+            b'"error":{"code":-32000,"message":"no"}',
+            b'"params":{"x":1e999}',
+        ],
+    )
+    def test_payload_bytes_are_kept(self, payload: bytes) -> None:
+        message = decode_upstream(b'{"id":1,' + payload + b"}")
+        assert messages.readdress(message, command_id=2, session_id="S") == (
+            b'{"id":2,' + payload + b',"sessionId":"S"}'
+        )
+
+    def test_no_session_no_id(self) -> None:
+        message = decode_upstream(b'{"method":"A.b","params":{},"sessionId":"S"}')
+        assert (
+            messages.readdress(message, command_id=None, session_id=None) == b'{"method":"A.b","params":{}}'
+        )
+
+    def test_the_id_zero_is_an_id(self) -> None:
+        message = decode_command(b'{"id":0,"method":"A.b"}')
+        assert messages.readdress(message, command_id=0, session_id=None) == b'{"id":0,"method":"A.b"}'
+
+    @given(JSON, st.integers(min_value=0), st.text(max_size=40))
+    def test_whatever_it_is(self, value: Any, command_id: int, session_id: str) -> None:
+        raw = json.dumps({"value": value}, separators=(",", ":")).encode()
+        message = decode_command(b'{"id":1,"method":"A.b","params":' + raw + b"}")
+        sent = messages.readdress(message, command_id=command_id, session_id=session_id)
+        assert raw in sent
+        assert json.loads(sent)["params"] == {"value": value}
+
+    def test_raw_params(self) -> None:
+        assert messages.with_raw_params(3, "A.b", b'{"x": 1}', "S") == (
+            b'{"id":3,"method":"A.b","params":{"x": 1},"sessionId":"S"}'
+        )
+        assert messages.with_raw_params(3, "A.b", b"", None) == b'{"id":3,"method":"A.b","params":{}}'
+
+
+class TestAnswersOfTheApp:
+    def test_a_result(self) -> None:
+        message = decode_upstream(b'{"id":1,"result":{"x":1}}')
+        assert (messages.result_of(message), messages.error_of(message)) == ({"x": 1}, None)
+
+    def test_an_error(self) -> None:
+        message = decode_upstream(b'{"id":1,"error":{"code":-1,"message":"no"}}')
+        assert (messages.result_of(message), messages.error_of(message)) == (
+            {},
+            {"code": -1, "message": "no"},
+        )
+
+    def test_an_error_that_is_no_object(self) -> None:
+        message = decode_upstream(b'{"id":1,"error":"no"}')
+        assert messages.error_of(message) == {"code": -32000, "message": "no"}
+
+    @pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"id":"x"}', b"[" * 100_000])
+    def test_what_is_no_message(self, data: bytes) -> None:
+        with pytest.raises(MalformedMessage):
+            decode_upstream(data)
+
+    def test_without_an_id_an_error_names_nobody(self) -> None:
+        assert messages.failure(None, {"code": -32700, "message": "no"}) == (
+            b'{"error":{"code":-32700,"message":"no"}}'
+        )
