@@ -17,6 +17,9 @@ STEP_SECONDS = 0.016
 TAP_MS = 50
 SPEED = 800
 REPEAT_DELAY_MS = 250
+#: What the mouse event behind an emulated touch takes over; Chromium injects it as a mouse event too, but answers before
+#: it is handled (probe case touch-from-mouse).
+_OF_MOUSE = ("type", "x", "y", "button", "clickCount", "modifiers", "deltaX", "deltaY")
 #: Half the distance of the two fingers at the start of a pinch, CSS pixels.
 SPREAD = 60
 
@@ -37,6 +40,8 @@ def steps(method: str, params: dict[str, Any]) -> list[Step]:
         ValueError: a parameter is missing or is not a number.
     """
     try:
+        if method == "Input.emulateTouchFromMouseEvent":
+            return [Step(0.0, MOUSE, {name: params[name] for name in _OF_MOUSE if name in params})]
         if method == "Input.synthesizeTapGesture":
             return _tap(params)
         if method == "Input.synthesizeScrollGesture":

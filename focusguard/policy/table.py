@@ -38,7 +38,7 @@ MEANING: dict[Treatment, str] = {
     Treatment.TEXT: "Inserted in the frame that has the focus inside the guest; refused where nothing there takes text.",
     Treatment.COMPOSE: "Sent through CDP while the focus is borrowed.",
     Treatment.POINTER: "Sent through CDP in order; a press, a touch or a tap borrows the focus, the rest does not need it.",
-    Treatment.GESTURE: "Done as touches or wheel events in the guest, in order.",
+    Treatment.GESTURE: "Done as the touch, mouse and wheel events that make it up, in order.",
     Treatment.RELOAD: "The guest is reloaded through the bridge, or from inside where there is none.",
     Treatment.FOCUSING: "Sent on in order, while the person's focus and input method are watched.",
     Treatment.NAVIGATION: "Sent on while the person's focus and input method are watched; input does not wait for it.",
@@ -81,9 +81,7 @@ ON_GUEST: Mapping[str, Rule] = {
         _T.POINTER, "a press focuses the owning WebContents; move, release and wheel do not", INPUT_BOUND
     ),
     "Input.dispatchTouchEvent": Rule(_T.POINTER, "touchStart focuses the owning WebContents", INPUT_BOUND),
-    "Input.emulateTouchFromMouseEvent": Rule(
-        _T.POINTER, "a pressed event becomes a touch start", INPUT_BOUND
-    ),
+    "Input.emulateTouchFromMouseEvent": Rule(_T.GESTURE, "is answered before it is handled"),
     "Input.synthesizeTapGesture": Rule(_T.GESTURE, "is queued on the root view, which is the host's"),
     "Input.synthesizeScrollGesture": Rule(_T.GESTURE, "is queued on the root view, which is the host's"),
     "Input.synthesizePinchGesture": Rule(_T.GESTURE, "is queued on the root view, which is the host's"),
@@ -179,11 +177,9 @@ def borrows(method: str, params: dict[str, Any]) -> bool:
     kind = params.get("type")
     if method == "Input.dispatchMouseEvent":
         return bool(kind == "mousePressed")
-    if method == "Input.emulateTouchFromMouseEvent":
-        return kind in ("mousePressed", "mouseReleased")
     return method == "Input.dispatchTouchEvent" and kind in ("touchStart", "touchEnd")
 
 
 def lingers(method: str, params: dict[str, Any]) -> bool:
     """Whether a pointer command may move the focus after its reply: a tap is recognised later than its touchEnd."""
-    return method in ("Input.dispatchTouchEvent", "Input.emulateTouchFromMouseEvent") and borrows(method, params)
+    return method == "Input.dispatchTouchEvent" and borrows(method, params)
