@@ -129,6 +129,25 @@ function createOps(stage, journal, registry) {
       .map((doc) => Object.assign(label(doc), { pid: doc.pid, state: processState(doc.pid) }))
       .filter((entry) => entry.state !== 'alive');
 
+  /**
+   * Sees to it that no document of the guests has a focused element. A frame that lets go of the focus tells the page
+   * around it by way of the browser process, and that may come after the page has let go itself: hence again.
+   *
+   * @param {Doc[]} docs
+   */
+  const withoutFocus = async (docs) => {
+    const end = now() + 2000;
+    for (;;) {
+      await pause(RESET_SETTLE / 2);
+      const answers = await Promise.all(docs.map((doc) => registry.ask(doc, 'active')));
+      const holders = docs.filter((_doc, index) => answers[index].active[0] !== 'body');
+      if (!holders.length || now() > end) return;
+      // Inner ones first: the page takes the focus away from its frames, not the other way round.
+      const inner = holders.filter((doc) => !doc.top);
+      await Promise.all((inner.length ? inner : holders).map((doc) => registry.ask(doc, 'unfocus')));
+    }
+  };
+
   const reset = async (/** @type {any} */ params) => {
     if (!params.nonce) throw new Error('reset needs a nonce');
     stage.restoreMode = 'none';
@@ -140,6 +159,7 @@ function createOps(stage, journal, registry) {
     const guestDocs = documents().filter((doc) => stage.roleOf(doc.webContentsId).role === 'guest');
     await Promise.all(guestDocs.filter((doc) => !doc.top).map((doc) => registry.ask(doc, 'restore')));
     await Promise.all(guestDocs.filter((doc) => doc.top).map((doc) => registry.ask(doc, 'restore')));
+    await withoutFocus(guestDocs);
     await stage.takeFocus();
     const hostFrame = registry.find(stage.host.webContents.id, 'host-frame');
     if (hostFrame) await registry.ask(hostFrame, 'restore');
@@ -263,7 +283,7 @@ function createOps(stage, journal, registry) {
 
   const state = async (/** @type {any} */ params) => {
     const withLog = params.logs !== false;
-    const described = await Promise.all(documents().map((doc) => describeDocument(doc, withLog, params.since || 0)));
+    const found = await Promise.all(documents().map((doc) => describeDocument(doc, withLog, params.since || 0)));
     const after = (/** @type {any[]} */ log) => log.filter((record) => record.seq > (params.since || 0));
     return {
       nonce: journal.nonce,
@@ -271,7 +291,7 @@ function createOps(stage, journal, registry) {
       pid: process.pid,
       seq: journal.seq,
       t: now(),
-      documents: described,
+      documents: found,
       accelerators: journal.counters,
       acceleratorLog: after(journal.acceleratorLog),
       beforeInput: after(journal.beforeInput),

@@ -255,8 +255,8 @@ class Stage {
       if (window.isMinimized()) window.restore();
       if (!window.isVisible()) window.show();
       if (!window.isFocused()) window.focus();
+      await poll(() => window.isFocused(), 2000);
     }
-    if (this.headful) await poll(() => window.isFocused(), 2000);
     window.webContents.focus();
   }
 

@@ -1,7 +1,7 @@
 """Drives the fixture app (`electron_fixture/`) over its control socket.
 
-`run_fixture` starts the app and opens its windows. Where somebody else starts it (the guard does), `open_fixture_control`
-gives the environment that the app needs and waits for it to connect:
+`run_fixture` starts the app and opens its windows. Where somebody else starts it (the guard does),
+`open_fixture_control` gives the environment that the app needs and waits for it to connect:
 
     async with open_fixture_control() as control:
         async with launch_electron(runtime, FIXTURE, env=control.env):
@@ -110,13 +110,13 @@ class Fixture:
         self._waiting: dict[int, tuple[anyio.Event, dict[str, Any]]] = {}
         self._gone = False
 
-    # -- stage --------------------------------------------------------------------------------------------------
+    # -- stage --
 
     async def open(self, embedding: Embedding, *, window: WindowState = "hidden", guests: int = 1) -> Opened:
         """Opens the host window and its guests (none, one or two); what was open before is closed.
 
-        Every page takes input when this returns, except where it is not shown at all: Chromium drops input to a page
-        for half a second after it was loaded or shown.
+        Every page takes input when this returns, except where it is not shown at all: Chromium drops input to a
+        page for half a second after it was loaded or shown.
         """
         self.opened = await self._ask(Opened, "open", embedding=embedding, window=window, guests=guests)
         return self.opened
@@ -132,10 +132,11 @@ class Fixture:
         return self.opened
 
     async def reset(self, nonce: str | None = None) -> Acknowledged:
-        """Back to the start: values, selections, focus, counters, scroll, menus and logs, in every live document.
+        """Back to the start: values, selections, focus, counters, scroll, menus, logs, in every live document.
 
-        The host's textarea has the focus afterwards, the guests have none; the sentinel is closed; a guest that had
-        navigated or lost a frame's renderer is loaded anew, one that lost its own is made anew (`opened` follows).
+        The host's textarea has the focus afterwards, the guests have none; the sentinel is closed; a guest that
+        had navigated or lost a frame's renderer is loaded anew, one that lost its own is made anew (`opened`
+        follows).
 
         Args:
             nonce: Unique name of the trial; one is made where none is given.
@@ -178,7 +179,7 @@ class Fixture:
         """Calls a method of the host window."""
         await self.request("window", action=action)
 
-    # -- focus --------------------------------------------------------------------------------------------------
+    # -- focus --
 
     async def focus_host(
         self,
@@ -208,12 +209,17 @@ class Fixture:
         return await self._ask(FocusAnswer, "focus_host", **params)
 
     async def focus_guest(
-        self, field: str = "text", *, guest: int = 0, frame: Frame | Literal["none"] = "main", text: str | None = None
+        self,
+        field: str = "text",
+        *,
+        guest: int = 0,
+        frame: Frame | Literal["none"] = "main",
+        text: str | None = None,
     ) -> GuestFocus:
         """Gives a guest's field the guest's own focus by script, while the person's stays in the host.
 
         Args:
-            field: `text`, `contenteditable`, in the main frame also `textarea`, `select`, `combobox`, `checkbox`, …
+            field: `text`, `contenteditable`; in the main frame also `textarea`, `select`, `combobox` and others.
             guest: Index of the guest.
             frame: Where the field is; `none` leaves the guest without a focused element.
             text: The field's new value; unchanged where None.
@@ -227,7 +233,7 @@ class Fixture:
         return await self._ask(GuestFocus, "focus_guest", **params)
 
     async def restore_on_focus(self, mode: RestoreMode) -> None:
-        """Has the host give the focus back as apps do it: when the webview gets it, or at the guest's `mouseup`."""
+        """Has the host give the focus back as apps do: when the webview gets it, or at the guest's `mouseup`."""
         await self.request("restore_on_focus", mode=mode)
 
     async def give_back(self) -> bool:
@@ -236,20 +242,22 @@ class Fixture:
         return bool(answer["returned"])
 
     async def webview_attribute(self, name: str, value: str | None, *, guest: int = 0) -> None:
-        """Sets (None: removes) an attribute of the webview element; a reset removes `inert` and `tabindex`."""
+        """Sets (None: removes) an attribute of the webview; a reset removes `inert` and `tabindex`."""
         await self.request("webview_attribute", guest=guest, name=name, value=value)
 
-    # -- input through Electron's own API -----------------------------------------------------------------------
+    # -- input through Electron's own API --
 
     async def send_input_event(self, web_contents_id: int, events: Sequence[Mapping[str, Any]]) -> None:
         """`webContents.sendInputEvent` for each event, in one turn of the main process."""
-        await self.request("send_input_event", webContentsId=web_contents_id, events=[dict(item) for item in events])
+        await self.request(
+            "send_input_event", webContentsId=web_contents_id, events=[dict(item) for item in events]
+        )
 
     async def insert_text(self, web_contents_id: int, text: str) -> None:
         """`webContents.insertText`, waited for at most 3 s."""
         await self.request("web_contents_insert_text", webContentsId=web_contents_id, text=text)
 
-    # -- oracles ------------------------------------------------------------------------------------------------
+    # -- oracles --
 
     async def state(self, *, since: int = 0, logs: bool = True) -> State:
         """Everything: documents with their logs, counters, windows, renderers.
@@ -291,10 +299,11 @@ class Fixture:
         return await self._ask(TargetLookup, "target_lookup", targetId=target_id)
 
     async def execute(self, document: str, code: str) -> Any:
-        """Runs JavaScript: an expression in a page's own world, or with `main-process` the body of an async function.
+        """Runs JavaScript: an expression in a page's world, or in the main process the body of an async function.
 
         Args:
-            document: `host`, `host-frame`, `sentinel`, `guest:0`, `guest:0/cross-site`, `main-process`, or a document's id.
+            document: `host`, `host-frame`, `sentinel`, `guest:0`, `guest:0/cross-site`, a document's id, or
+                `main-process`.
             code: In the main process, `electron`, `stage` and `require` are in scope.
 
         Returns:
@@ -307,7 +316,7 @@ class Fixture:
         """Ends the app."""
         await self.request("quit")
 
-    # -- the line -----------------------------------------------------------------------------------------------
+    # -- the line --
 
     async def request(self, op: str, /, **params: Any) -> Any:
         """Sends one op and waits for its answer.
@@ -324,7 +333,9 @@ class Fixture:
         self._waiting[number] = (event, slot)
         try:
             with anyio.fail_after(OP_SECONDS):
-                await self._stream.send(json.dumps({"id": number, "op": op, "params": params}).encode() + b"\n")
+                await self._stream.send(
+                    json.dumps({"id": number, "op": op, "params": params}).encode() + b"\n"
+                )
                 await event.wait()
         except TimeoutError:
             raise FixtureError(f"timeout: the fixture did not answer {op} within {OP_SECONDS:g} s") from None
@@ -399,7 +410,12 @@ class FixtureControl:
                         self._arrived.set()
                     else:
                         fixture.answered(message)
-            except (anyio.EndOfStream, anyio.IncompleteRead, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            except (
+                anyio.EndOfStream,
+                anyio.IncompleteRead,
+                anyio.BrokenResourceError,
+                anyio.ClosedResourceError,
+            ):
                 pass
             finally:
                 if fixture is not None:
@@ -421,13 +437,15 @@ async def open_fixture_control(*, janitor: Janitor | None = None) -> AsyncIterat
         janitor.watch_path(folder)
     try:
         control = FixtureControl(folder / "control.sock")
-        async with await anyio.create_unix_listener(control.path, mode=0o600) as listener:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(listener.serve, control.serve)
-                try:
-                    yield control
-                finally:
-                    tasks.cancel_scope.cancel()
+        async with (
+            await anyio.create_unix_listener(control.path, mode=0o600) as listener,
+            anyio.create_task_group() as tasks,
+        ):
+            tasks.start_soon(listener.serve, control.serve)
+            try:
+                yield control
+            finally:
+                tasks.cancel_scope.cancel()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
         if janitor is not None:
@@ -465,8 +483,9 @@ async def run_fixture(
     Yields:
         The driver, with `process` and `opened` set.
     """
-    async with open_fixture_control(janitor=janitor) as control:
-        async with launch_electron(
+    async with (
+        open_fixture_control(janitor=janitor) as control,
+        launch_electron(
             runtime,
             FIXTURE,
             args=args,
@@ -475,16 +494,28 @@ async def run_fixture(
             debugging=debugging,
             require=require,
             janitor=janitor,
-        ) as process:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(_fail_with_process, process)
-                fixture = await control.connected()
-                tasks.cancel_scope.cancel()
-            fixture.process = process
-            await fixture.open(embedding, window=window, guests=guests)
-            yield fixture
+        ) as process,
+    ):
+        fixture = await _connected(control, process)
+        fixture.process = process
+        await fixture.open(embedding, window=window, guests=guests)
+        yield fixture
 
 
-async def _fail_with_process(process: ElectronProcess) -> None:
-    code = await process.wait()
-    raise FixtureGone(f"gone: Electron ended with {code} before the fixture connected; it said: {process.output_tail(2000)}")
+async def _connected(control: FixtureControl, process: ElectronProcess) -> Fixture:
+    """Waits for the app to connect, but no longer than it lives."""
+    ended: int | None = None
+
+    async def watch() -> None:
+        nonlocal ended
+        ended = await process.wait()
+        tasks.cancel_scope.cancel()
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch)
+        fixture = await control.connected()
+        tasks.cancel_scope.cancel()
+        return fixture
+    raise FixtureGone(
+        f"gone: Electron ended with {ended} before the fixture connected; it said: {process.output_tail(2000)}"
+    )

@@ -1,6 +1,6 @@
 """What the fixture shows: one model for each thing that it reports.
 
-These are oracles. They are read from the fixture's own logs and documents, never from the reply of what is measured.
+These are oracles: read from the fixture's own logs and documents, never from the reply of what is measured.
 """
 
 from __future__ import annotations
@@ -205,7 +205,7 @@ class BeforeInput(Model):
 
 
 class WindowEvent(Model):
-    """Focus, blur, show and hide of a window (`window` names it), or focus of a WebContents (`contents-focus`)."""
+    """Focus, blur, show, hide of a window (`window` is its name) or a WebContents (`contents-focus`)."""
 
     seq: int
     t: float
@@ -250,7 +250,7 @@ class Gone(Model):
 
 
 class Sick(Model):
-    """A document whose renderer is gone or stopped, as the operating system has it. Frames are seen here too."""
+    """A document whose renderer is gone or stopped, as the operating system has it; frames too."""
 
     id: str
     role: Role
@@ -462,7 +462,7 @@ class Rects(Model):
     host: dict[str, Box]
 
     def element(self, name: str, frame: str = "main") -> Box:
-        """An element's box in CSS pixels of the guest's viewport: what input on the guest's root session takes."""
+        """An element's box in CSS pixels of the guest's viewport: for input on its root session."""
         return self.frames[frame].elements[name]
 
     def in_frame(self, name: str, frame: str) -> Box:

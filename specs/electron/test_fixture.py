@@ -1,4 +1,4 @@
-"""The fixture in a hidden window: its oracles must see what they are asked about, whatever happens to a renderer."""
+"""The fixture in a hidden window: its oracles see what they are asked about, whatever a renderer does."""
 
 from __future__ import annotations
 
@@ -24,14 +24,19 @@ from probes.observed import Document, Embedding, State
 pytestmark = [pytest.mark.electron, pytest.mark.anyio]
 
 Eventually = Callable[..., Awaitable[Any]]
-PLACES = ["host", "host-frame", *(f"guest:0/{frame}" for frame in ("main", "same-site", "cross-site", "nested"))]
+PLACES = [
+    "host",
+    "host-frame",
+    *(f"guest:0/{frame}" for frame in ("main", "same-site", "cross-site", "nested")),
+]
 LETTER = [{"type": kind, "keyCode": "q"} for kind in ("keyDown", "char", "keyUp")]
 #: Chromium holds a view of a window that was never shown to be hidden, and drops most input to it.
 VIEWS = ("browser-view", "web-contents-view")
 #: Changes everything that a reset has to bring back, in the guest's page.
 DISORDER = """(() => {
   const byId = (id) => document.getElementById(id);
-  byId('text').value = 'left over'; byId('textarea').value = 'more'; byId('contenteditable').textContent = 'rich';
+  byId('text').value = 'left over'; byId('textarea').value = 'more';
+  byId('contenteditable').textContent = 'rich';
   byId('select').value = 'blue'; byId('checkbox').click(); byId('range').value = 40; byId('button').click();
   byId('link').click(); byId('scroll-area').scrollTop = 60; window.scrollTo(0, 200);
   byId('combobox').focus({ preventScroll: true });
@@ -135,7 +140,12 @@ class TestEveryEmbedding:
             seq = await fixture.settle()
             for session, key in ((sessions.frame, "F8"), (sessions.nested, "F9")):
                 assert session is not None
-                event = {"type": "rawKeyDown", "key": key, "code": key, "windowsVirtualKeyCode": 110 + int(key[1])}
+                event = {
+                    "type": "rawKeyDown",
+                    "key": key,
+                    "code": key,
+                    "windowsVirtualKeyCode": 110 + int(key[1]),
+                }
                 await client.send("Input.dispatchKeyEvent", event, session=session)
             await fixture.settle()
             state = await fixture.state(since=seq)
@@ -151,7 +161,10 @@ class TestEveryEmbedding:
         await fixture.execute("guest:0", DISORDER)
         await fixture.execute("guest:0/cross-site", "document.getElementById('button').click()")
         await fixture.focus_guest("contenteditable", frame="nested", text="deep")
-        await fixture.execute("host", "document.getElementById('form-send').click(); document.getElementById('notes').scrollTop = 40")
+        await fixture.execute(
+            "host",
+            "document.getElementById('form-send').click(); document.getElementById('notes').scrollTop = 40",
+        )
         await fixture.focus_host("terminal")
         await fixture.focus_host("contenteditable", text="a person's", selection=(2, 6), direction="backward")
         await fixture.sentinel(open=True)
@@ -171,8 +184,12 @@ class TestEveryEmbedding:
         after = await fixture.state()
         assert second.nonce != first.nonce
         assert (second.instance, second.pid) == (fixture.hello.instance, fixture.hello.pid)
-        assert {document.frame for document in second.documents} == {place.rpartition("/")[2] for place in PLACES[1:]}
-        assert [settled(document) for document in after.documents] == [settled(document) for document in before.documents]
+        assert {document.frame for document in second.documents} == {
+            place.rpartition("/")[2] for place in PLACES[1:]
+        }
+        assert [settled(document) for document in after.documents] == [
+            settled(document) for document in before.documents
+        ]
         assert [document.log for document in after.documents] == [[] for _ in after.documents]
         assert (after.before_input, after.window_log, after.stale) == ([], [], [])
 
@@ -193,11 +210,12 @@ class TestEveryEmbedding:
         os.kill(pid, signal.SIGKILL)
         state = await self.state_within(fixture, 5)
         assert state.guest().status == "crashed"
-        assert state.guest().error is not None
-        assert str(pid) in state.guest().error
+        assert str(pid) in (state.guest().error or "")
         assert state.host.status == "alive"
         crashes = await fixture.crash_state()
-        assert [(gone.role, gone.guest, gone.open) for gone in crashes.gone if gone.open] == [("guest", 0, True)]
+        assert [(gone.role, gone.guest, gone.open) for gone in crashes.gone if gone.open] == [
+            ("guest", 0, True)
+        ]
         await fixture.reset()
         healed = await fixture.state()
         assert len(healed.documents) == len(PLACES)
@@ -211,8 +229,10 @@ class TestEveryEmbedding:
         try:
             state = await self.state_within(fixture, 6)
             assert state.guest(0, "nested").status == "stopped"
-            assert {document.status for document in state.documents if document.frame != "nested"} == {"alive"}
-            with pytest.raises(FixtureError, match="^stopped: document nested"):
+            assert {document.status for document in state.documents if document.frame != "nested"} == {
+                "alive"
+            }
+            with pytest.raises(FixtureError, match=r"^stopped: document nested"):
                 await fixture.reset()
         finally:
             os.kill(pid, signal.SIGCONT)
@@ -230,7 +250,9 @@ class TestEveryEmbedding:
 
 class TestFocus:
     @pytest.mark.parametrize("frame", ["main", "same-site", "cross-site", "nested"])
-    async def test_a_guest_gets_its_own_and_the_host_keeps_the_persons(self, fixture: Fixture, frame: str) -> None:
+    async def test_a_guest_gets_its_own_and_the_host_keeps_the_persons(
+        self, fixture: Fixture, frame: str
+    ) -> None:
         await fixture.reset()
         await fixture.focus_host("textarea", text="a draft", caret=3)
         answer = await fixture.focus_guest("text", frame=frame)  # type: ignore[arg-type]
@@ -252,7 +274,9 @@ class TestFocus:
             ("frame", ["host-frame"]),
         ],
     )
-    async def test_every_host_field_can_have_it(self, fixture: Fixture, field: str, active: list[str]) -> None:
+    async def test_every_host_field_can_have_it(
+        self, fixture: Fixture, field: str, active: list[str]
+    ) -> None:
         await fixture.reset()
         await fixture.focus_host(field, text="abcdef", selection=(1, 4), direction="backward")  # type: ignore[arg-type]
         state = await fixture.state()
@@ -279,13 +303,15 @@ class TestStage:
         await app.open("webview", guests=2)
         await app.reset()
         state = await app.state()
-        first, second = ({document.pid for document in state.documents if document.guest == index} for index in (0, 1))
+        first, second = (
+            {document.pid for document in state.documents if document.guest == index} for index in (0, 1)
+        )
         assert (len(first), len(second)) == (3, 3)
         assert not first & second
         await app.destroy_guest(0)
         assert {document.guest for document in (await app.state()).documents} == {None, 1}
         assert (await app.add_guest()).index == 0
-        with pytest.raises(FixtureError, match="^no-room"):
+        with pytest.raises(FixtureError, match=r"^no-room"):
             await app.add_guest()
 
     async def test_reset_brings_a_guest_home(self, app: Fixture) -> None:
@@ -316,7 +342,7 @@ class TestStage:
         assert [event.accelerator for event in state.accelerator_log] == names
 
     async def test_an_unknown_embedding_or_op_is_named(self, app: Fixture) -> None:
-        with pytest.raises(FixtureError, match="^unsupported: .*no embedding iframe"):
+        with pytest.raises(FixtureError, match=r"^unsupported: .*no embedding iframe"):
             await app.request("open", embedding="iframe", window="hidden")
         with pytest.raises(FixtureError, match="no such op: toString"):
             await app.request("toString")
@@ -324,8 +350,12 @@ class TestStage:
     async def test_serves_the_loopback_interface_only(self, app: Fixture) -> None:
         port = int((await app.describe()).origins.host.rpartition(":")[2])
         rows = [line.split() for line in Path(f"/proc/{app.hello.pid}/net/tcp").read_text().splitlines()[1:]]
-        rows += [line.split() for line in Path(f"/proc/{app.hello.pid}/net/tcp6").read_text().splitlines()[1:]]
-        listening = [row[1].split(":")[0] for row in rows if row[3] == "0A" and int(row[1].split(":")[1], 16) == port]
+        rows += [
+            line.split() for line in Path(f"/proc/{app.hello.pid}/net/tcp6").read_text().splitlines()[1:]
+        ]
+        listening = [
+            row[1].split(":")[0] for row in rows if row[3] == "0A" and int(row[1].split(":")[1], 16) == port
+        ]
         assert listening == ["0100007F"]
 
     async def test_a_late_record_of_the_last_trial_is_not_of_this_one(self, app: Fixture) -> None:
@@ -334,7 +364,8 @@ class TestStage:
         await app.execute(
             "main-process",
             "const doc = Array.from(stage.registry.docs.values())[0];"
-            "stage.registry.record(doc.id, { nonce: 'before', t: 0, type: 'keydown', trusted: true, target: 'text' });",
+            "const late = { nonce: 'before', t: 0, type: 'keydown', trusted: true, target: 'text' };"
+            "stage.registry.record(doc.id, late);",
         )
         state = await app.state()
         assert state.nonce == "first"

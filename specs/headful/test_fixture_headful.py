@@ -26,7 +26,9 @@ async def fixture(
     request: pytest.FixtureRequest, runtime: Runtime, display: Display, janitor: Janitor
 ) -> AsyncIterator[Fixture]:
     """The app in a window with the focus, with one guest in each embedding in turn."""
-    async with run_fixture(runtime, display=display, window="headful", debugging="port", janitor=janitor) as app:
+    async with run_fixture(
+        runtime, display=display, window="headful", debugging="port", janitor=janitor
+    ) as app:
         if request.param not in app.hello.embeddings:
             pytest.skip(f"Electron {app.hello.electron} has no {request.param}")
         await app.open(request.param, window="headful")
@@ -36,7 +38,9 @@ async def fixture(
 @pytest.fixture(scope="module")
 async def app(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Fixture]:
     """The app in a window with the focus, with a webview."""
-    async with run_fixture(runtime, display=display, window="headful", debugging="port", janitor=janitor) as started:
+    async with run_fixture(
+        runtime, display=display, window="headful", debugging="port", janitor=janitor
+    ) as started:
         yield started
 
 
@@ -66,7 +70,13 @@ class TestEveryEmbedding:
         pressed = [(entry.role, entry.key) for entry in state.before_input if entry.type == "keyDown"]
         assert pressed == [("host", key) for key in ["Shift", "H", "i", "Shift", "!"]]
         assert state.host.page is not None
-        assert [seen.key for seen in state.host.page.seen if seen.type == "keydown"] == ["Shift", "H", "i", "Shift", "!"]
+        assert [seen.key for seen in state.host.page.seen if seen.type == "keydown"] == [
+            "Shift",
+            "H",
+            "i",
+            "Shift",
+            "!",
+        ]
 
     async def test_logs_a_key_that_the_guest_is_sent(self, fixture: Fixture) -> None:
         await fixture.reset()
@@ -96,7 +106,9 @@ class TestEveryEmbedding:
             await fixture.settle()
             state = await fixture.state(since=seq)
             assert state.guest(0, frame).values["text"] == "ok"
-            assert [document.name for document in state.having("mousedown", "keydown")] == [f"guest:0/{frame}"]
+            assert [document.name for document in state.having("mousedown", "keydown")] == [
+                f"guest:0/{frame}"
+            ]
         await person.click(*rects.host_on_screen("form"))
         await fixture.settle()
         await person.type("home")
