@@ -154,6 +154,7 @@ class Borrower:
             state = str(held.get("state"))
             if state == "composing":
                 raise self._refusal(Code.USER_COMPOSING)
+            return Lease(hands, turn, held.get("lease"), state, float(held.get("waitedMs", 0)))
         except CallFailed as fault:
             turn.release()
             raise self._refusal(Code.FOCUS_GUARD_UNAVAILABLE, f"{fault}; nothing was sent") from None
@@ -166,7 +167,6 @@ class Borrower:
         except BaseException:
             turn.release()
             raise
-        return Lease(hands, turn, held.get("lease"), state, float(held.get("waitedMs", 0)))
 
     def _hands(self, guest: Guest) -> Hands:
         if self._wire.bridge_here and guest.web_contents_id is not None:

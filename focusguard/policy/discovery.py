@@ -142,7 +142,8 @@ class Discovery:
             return
         guest = self._tree.guests.get(session.guest_id)
         if guest is not None and guest.session_id == session_id:
-            self._own_session_gone(guest)
+            guest.session_id = None
+        self._forget_own(session_id)
 
     # -- the guard's own sessions ------------------------------------------------------------------------------------
     def own_event(self, session: Session, message: Envelope) -> None:

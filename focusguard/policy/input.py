@@ -237,7 +237,7 @@ class InputDesk:
         if place.child is not None:
             return (yield from self._to_frame(guest, place.child, job))
         text = job.params.get("text")
-        if not isinstance(text, str) or not text or not self._wire.bridge_here:
+        if not isinstance(text, str) or not keys.whole(text) or not self._wire.bridge_here:
             return (yield from self._borrowed(guest, job, take=True))
         insert = Bridge("text.insert", {"webContentsId": guest.web_contents_id, "text": text})
         return (yield from self._witnessed(guest, job, place, insert, _TEXT_TYPES, character=False))
@@ -342,6 +342,7 @@ class InputDesk:
         for step in sequence:
             if step.wait:
                 yield Sleep(step.wait)
+            self._check_wanted(job)
             part = replace(job, method=step.method, params=step.params, raw=b"", rule=ON_GUEST[step.method])
             if borrows(step.method, step.params):
                 yield from self._press(guest, part)

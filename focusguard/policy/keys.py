@@ -102,6 +102,11 @@ def makes_character(params: dict[str, Any]) -> bool:
     return params.get("type") == "char" or (params.get("type") == "keyDown" and bool(params.get("text")))
 
 
+def whole(text: str) -> bool:
+    """Whether there is text, and no half of a surrogate pair in it: only CDP can carry one."""
+    return bool(text) and not any("\ud800" <= letter <= "\udfff" for letter in text)
+
+
 def event_types(params: dict[str, Any]) -> list[str]:
     """The DOM events one of which proves that the key was seen."""
     return {"keyUp": ["keyup"], "char": ["keypress"]}.get(params.get("type", ""), ["keydown"])
@@ -120,7 +125,7 @@ def to_electron(params: dict[str, Any]) -> list[ElectronEvent] | None:
         return None
     text = params.get("text") or ""
     key, code = params.get("key", ""), params.get("code", "")
-    if kind == "char" and not key and not code and len(text) == 1 and ord(text) > 0x7F:
+    if kind == "char" and not key and not code and len(text) == 1 and ord(text) > 0x7F and whole(text):
         return [{"type": "char", "keyCode": text, "modifiers": _modifiers(params, caps=False)}]
     entry = US_LAYOUT.get(code)
     if entry is None:
