@@ -54,8 +54,10 @@ const MAX_QUEUE = 2000;
  * @param {ReturnType<typeof import('./panes.cjs').createPanes>} parts.panes
  * @param {() => ReturnType<typeof import('./marks.cjs').createMarks>} parts.marks
  * @param {(name: string, params: object) => void} parts.event
+ * @param {(host: any) => void} parts.nudge
+ * @param {(host: any, open: boolean) => void} parts.composition
  */
-function createBorrows({ targets, panes, marks, event }) {
+function createBorrows({ targets, panes, marks, event, nudge, composition }) {
   /** @type {Map<number, Place>} */
   const places = new Map();
   /** @type {Map<number, Set<Lease>>} guest id to leases whose keys are caught */
@@ -217,7 +219,10 @@ function createBorrows({ targets, panes, marks, event }) {
   function onPaneMessage(host, message) {
     const place = places.get(host.id);
     if (message.event === 'composition') {
+      composition(host, !!message.open);
       event('composition', { hostWebContentsId: host.id, open: !!message.open });
+    } else if (message.event === 'input-method-silent') {
+      nudge(host);
     } else if (place && message.event === 'returned') {
       flush(place);
       if (deaf.size) place.ledger.doubt();
@@ -361,6 +366,7 @@ function createBorrows({ targets, panes, marks, event }) {
     place.leases.delete(lease.id);
     if (result.reason === 'app-moved-focus' && !lease.guest.isDestroyed()) place.home = lease.guest;
     await flush(place);
+    if (!place.host.isDestroyed()) nudge(place.host);
     setTimeout(() => settle(place, lease), recheckMs);
     return {
       returned: !!result.returned,
@@ -420,6 +426,7 @@ function createBorrows({ targets, panes, marks, event }) {
     abandon,
     onRealKey,
     onPointer,
+    sinceKey: () => clock() - lastKeyAt,
     onPaneMessage,
     /** @param {any} wc */
     isLeased: (wc) => {

@@ -92,7 +92,9 @@ function run(api, electron, path, token) {
   const shields = createShields(electron);
   const panes = createPanes(PANE, (host, message) => borrows.onPaneMessage(host, message));
   const sentries = createPanes(SENTRY, (guest) => composing.guestChanged(guest, targets.place(guest).host));
-  const composing = createComposing({ panes, sentries, guestsOf: targets.guestsOf });
+  const composing = createComposing({
+    panes, sentries, guestsOf: targets.guestsOf, sinceKey: () => borrows.sinceKey(),
+  });
   const borrows = createBorrows({
     targets, panes, marks: () => marks, event, nudge: composing.nudge, composition: composing.changed,
   });

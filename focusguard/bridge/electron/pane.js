@@ -82,6 +82,7 @@
   let passing = false;
   let checkPlanned = false;
   let laterPlanned = false;
+  let nudging = false;
   /** Until when a home is watched after its last lease, for a late move of the focus. */
   let settleUntil = 0;
   /** @type {any[]} */
@@ -324,12 +325,35 @@
   /** @param {any} event */
   function onInput(event) {
     // From here on Chromium itself owes the `change`.
-    if (event.isTrusted) owedChange.delete(targetOf(event));
+    if (!event.isTrusted) return;
+    silentKeys = 0;
+    owedChange.delete(targetOf(event));
+  }
+
+  let silentKeys = 0;
+  /**
+   * Letters that an input method takes and answers with nothing, twice: it is talking to another page.
+   * @param {any} event
+   */
+  function watchInputMethod(event) {
+    if (event.keyCode !== 229 || !/^Key/.test(event.code)) return;
+    silentKeys += 1;
+    const count = silentKeys;
+    setTimeout(() => {
+      if (silentKeys !== count || count < 2) return;
+      silentKeys = 0;
+      const open = compositionTargets.size > 0;
+      compositionTargets.clear();
+      if (open) tell({ event: 'composition', open: false });
+      tell({ event: 'input-method-silent' });
+    }, 150);
   }
 
   /** @param {any} event */
   function onComposition(event) {
-    if (!event.isTrusted) return;
+    silentKeys = 0;
+    // Chromium's own `compositionend` is not marked as trusted when the input method commits.
+    if (!event.isTrusted && event.type !== 'compositionend') return;
     const before = compositionTargets.size > 0;
     if (event.type === 'compositionend') compositionTargets.delete(targetOf(event));
     else compositionTargets.add(targetOf(event));
@@ -347,6 +371,7 @@
     if (event.type === 'keydown') {
       keysSeen += 1;
       if (keyWaiters.size) for (const wake of Array.from(keyWaiters)) wake();
+      watchInputMethod(event);
     }
     if (!strays.length && !(watching() && home && home.away && !taken() && deepActive().element !== home.element)) return;
     event.stopImmediatePropagation();
@@ -530,15 +555,29 @@
   function nudge() {
     const field = deepActive().element;
     if (!field || isBody(field) || isGuestElement(field) || composing()) return Promise.resolve({ nudged: false });
+    if (nudging) return Promise.resolve({ nudged: true });
+    nudging = true;
     const had = field.getAttribute('enterkeyhint');
     const other = had === 'next' ? 'done' : 'next';
     return new Promise((resolve) => {
       field.setAttribute('enterkeyhint', other);
-      requestAnimationFrame(() => soon(() => {
+      const back = () => {
+        // Not into a composition that has just begun.
+        if (composing()) {
+          setTimeout(back, 50);
+          return;
+        }
+        nudging = false;
         if (had === null) field.removeAttribute('enterkeyhint');
         else field.setAttribute('enterkeyhint', had);
+      };
+      const done = () => {
+        soon(back);
         resolve({ nudged: true });
-      }));
+      };
+      // A hidden page has no frames.
+      if (document.hidden) done();
+      else requestAnimationFrame(done);
     });
   }
 

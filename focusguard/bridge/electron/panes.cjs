@@ -1,11 +1,10 @@
 'use strict';
-/** Calls into the pane of a host page: puts it there, asks it with a bound, and hears what it has to tell. */
+/** Calls into a script in a page's isolated world: puts it there, asks it with a bound, hears what it tells. */
 
 const fs = require('fs');
 const path = require('path');
 
 const WORLD = 73117;
-const NAME = 'globalThis.__focusguardPane';
 const ABSENT = '__absent__';
 
 /** @param {string} name */
@@ -39,8 +38,12 @@ function within(promise, ms, what) {
   });
 }
 
-/** @param {(host: any, message: any) => void} onMessage what a pane tells without being asked */
-function createPanes(onMessage) {
+/**
+ * @param {{ name: string, files: string[], probe: string }} script its global, its source, and a harmless call
+ * @param {(page: any, message: any) => void} onMessage what it tells without being asked
+ */
+function createPanes(script, onMessage) {
+  const NAME = `globalThis.${script.name}`;
   /** @type {string | null} */
   let source = null;
   /** @type {Map<number, { listening: number, injecting: Promise<any> | null }>} */
@@ -75,7 +78,7 @@ function createPanes(onMessage) {
   function inject(host) {
     const state = entry(host);
     if (!state.injecting) {
-      if (source === null) source = ['pane-place.js', 'pane.js'].map(read).join('\n');
+      if (source === null) source = script.files.map(read).join('\n');
       const done = () => {
         state.injecting = null;
       };
@@ -126,7 +129,7 @@ function createPanes(onMessage) {
     /** @param {any} host @param {string} call @param {number} ms */
     call: (host, call, ms) => within(ask(host, call), ms, 'host page'),
     /** @param {any} host */
-    ensure: (host) => within(ask(host, 'composition()'), 5000, 'host page').catch(() => undefined),
+    ensure: (host) => within(ask(host, script.probe), 5000, 'page').catch(() => undefined),
     /**
      * Lets the pane learn which element holds which guest: only the page's own world knows the number.
      * @param {any} host @param {number} ms
@@ -148,20 +151,17 @@ function createPanes(onMessage) {
       })()`;
       return within(ask(host, `learnGuests('${type}')`).then(() => host.executeJavaScript(tellAll)), ms, 'host page');
     },
-    stop: () => {
-      for (const id of Array.from(hosts.keys())) {
-        const state = hosts.get(id);
-        if (state) state.listening = 0;
-      }
-    },
     /** @param {any} host */
     remove: (host) => {
       const state = hosts.get(host.id);
       if (state) state.listening = 0;
       return run(host, `${NAME} ? ${NAME}.stop() : 0`).catch(() => undefined);
     },
-    hosts: () => Array.from(hosts.keys()),
+    pages: () => Array.from(hosts.keys()),
   };
 }
 
-module.exports = { createPanes, failure, within };
+const PANE = { name: '__focusguardPane', files: ['pane-place.js', 'pane.js'], probe: 'composition()' };
+const SENTRY = { name: '__focusguardSentry', files: ['sentry.js'], probe: 'here()' };
+
+module.exports = { createPanes, failure, within, PANE, SENTRY };

@@ -149,7 +149,14 @@ function createTargets(electron, app) {
     };
   }
 
-  return { get, place, describe, describeContents };
+  /** @param {any} host @returns {any[]} the webviews in a page */
+  function guestsOf(host) {
+    return webContents.getAllWebContents().filter((/** @type {any} */ wc) => {
+      return !wc.isDestroyed() && wc.getType() === 'webview' && wc.hostWebContents === host;
+    });
+  }
+
+  return { get, place, describe, describeContents, guestsOf };
 }
 
 module.exports = { createTargets };

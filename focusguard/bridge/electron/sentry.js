@@ -1,0 +1,117 @@
+'use strict';
+/* global globalThis */
+/**
+ * The sentry: runs in an isolated world of a guest's page, which cannot see it.
+ *
+ * Whatever changes the text input state of a guest (a field gets the page's focus, its value or caret changes)
+ * makes Chromium talk to the person's input method on the guest's behalf, although the person is elsewhere. It
+ * is silent there: the next word that they compose is lost. The sentry tells of each such change, so that the
+ * host can be made to speak up again; and while the person composes, it keeps the page from taking any focus.
+ */
+(() => {
+  const NAME = '__focusguardSentry';
+  const world = /** @type {any} */ (globalThis);
+  if (world[NAME]) return;
+
+  let changed = false;
+  /** @type {((batch: object[]) => void) | null} */
+  let waiting = null;
+  let inert = false;
+
+  function tell() {
+    changed = true;
+    if (!waiting) return;
+    const wake = waiting;
+    waiting = null;
+    changed = false;
+    wake([{ event: 'text-state' }]);
+  }
+
+  let planned = false;
+  /** Chromium reports the state with the next frame: a word about it is of use only after that. */
+  function plan() {
+    if (planned) return;
+    planned = true;
+    const done = () => {
+      if (!planned) return;
+      planned = false;
+      tell();
+    };
+    requestAnimationFrame(() => setTimeout(done, 0));
+    // No frames come where nothing is painted.
+    setTimeout(done, 120);
+  }
+
+  function next() {
+    if (waiting) waiting([]);
+    if (changed) {
+      changed = false;
+      return Promise.resolve([{ event: 'text-state' }]);
+    }
+    return new Promise((resolve) => {
+      waiting = resolve;
+    });
+  }
+
+  /** @param {any} frame */
+  function innerWindow(frame) {
+    try {
+      return frame.contentDocument ? frame.contentWindow : null;
+    } catch (error) {
+      return null;
+    }
+  }
+
+  const TYPES = ['focusin', 'focusout', 'input', 'selectionchange'];
+  /** @type {WeakSet<any>} */
+  const heard = new WeakSet();
+  /** @param {any} view */
+  function hear(view) {
+    if (!view || heard.has(view)) return;
+    heard.add(view);
+    for (const type of TYPES) view.addEventListener(type, onChange, true);
+  }
+  function onChange() {
+    plan();
+    const active = document.activeElement;
+    if (active && active.localName === 'iframe') hear(innerWindow(active));
+  }
+  // A frame that takes the focus shows itself only by the blur of what had it.
+  window.addEventListener('blur', () => setTimeout(onChange, 0), true);
+  hear(window);
+
+  /**
+   * While the person composes nothing may take the page's focus. Where something has it already, or where a
+   * caret is left from before, making the page inert would itself end the composition: such a page stays as it is.
+   * @param {boolean} on
+   */
+  function quiet(on) {
+    const root = document.documentElement;
+    if (!root) return { inert: false };
+    if (on && !inert && !root.inert) {
+      const active = document.activeElement;
+      const selection = document.getSelection();
+      const untouched = (!active || active === document.body || active === root) && selection && selection.type === 'None';
+      if (!untouched) return { inert: false };
+      inert = true;
+      root.inert = true;
+    } else if (!on && inert) {
+      inert = false;
+      root.inert = false;
+    }
+    return { inert };
+  }
+
+  world[NAME] = {
+    next,
+    quiet,
+    stop: () => {
+      quiet(false);
+      for (const type of TYPES) window.removeEventListener(type, onChange, true);
+      if (waiting) waiting([]);
+      delete world[NAME];
+      return true;
+    },
+    here: () => true,
+  };
+})();
