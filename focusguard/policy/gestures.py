@@ -6,6 +6,7 @@ the host (probe cases tap-gesture, scroll-gesture, pinch-gesture). The events be
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import ceil, hypot
 from typing import Any
@@ -17,6 +18,8 @@ STEP_SECONDS = 0.016
 TAP_MS = 50
 SPEED = 800
 REPEAT_DELAY_MS = 250
+#: Other input of the guest waits for a gesture.
+LONGEST_SECONDS = 60.0
 #: What the mouse event behind an emulated touch takes over; Chromium injects it as a mouse event too, but answers before
 #: it is handled (probe case touch-from-mouse).
 _OF_MOUSE = ("type", "x", "y", "button", "clickCount", "modifiers", "deltaX", "deltaY")
@@ -37,18 +40,19 @@ def steps(method: str, params: dict[str, Any]) -> list[Step]:
     """The commands that make up a gesture.
 
     Raises:
-        ValueError: a parameter is missing or is not a number.
+        ValueError: a parameter is missing or is not a number, or the gesture would take too long.
     """
     try:
-        if method == "Input.emulateTouchFromMouseEvent":
-            return [Step(0.0, MOUSE, {name: params[name] for name in _OF_MOUSE if name in params})]
-        if method == "Input.synthesizeTapGesture":
-            return _tap(params)
-        if method == "Input.synthesizeScrollGesture":
-            return _scroll(params)
-        return _pinch(params)
-    except (KeyError, TypeError) as fault:
+        made = _MAKERS[method](params)
+    except (KeyError, TypeError, OverflowError) as fault:
         raise ValueError(f"Invalid parameters {fault}: number expected") from None
+    if not sum(step.wait for step in made) <= LONGEST_SECONDS:
+        raise ValueError(f"Invalid parameters: a gesture of more than {LONGEST_SECONDS:g} s")
+    return made
+
+
+def _emulated_touch(params: dict[str, Any]) -> list[Step]:
+    return [Step(0.0, MOUSE, {name: params[name] for name in _OF_MOUSE if name in params})]
 
 
 def _tap(params: dict[str, Any]) -> list[Step]:
@@ -107,3 +111,11 @@ def _point(x: Any, y: Any, number: int) -> dict[str, Any]:
 
 def _lift() -> dict[str, Any]:
     return {"type": "touchEnd", "touchPoints": []}
+
+
+_MAKERS: dict[str, Callable[[dict[str, Any]], list[Step]]] = {
+    "Input.emulateTouchFromMouseEvent": _emulated_touch,
+    "Input.synthesizeTapGesture": _tap,
+    "Input.synthesizeScrollGesture": _scroll,
+    "Input.synthesizePinchGesture": _pinch,
+}

@@ -342,16 +342,29 @@ class InputDesk:
         for step in sequence:
             if step.wait:
                 yield Sleep(step.wait)
-            self._check_wanted(job)
             part = replace(job, method=step.method, params=step.params, raw=b"", rule=ON_GUEST[step.method])
-            if borrows(step.method, step.params):
-                yield from self._press(guest, part)
-            else:
-                yield from self._answered(
-                    (yield Post(Upstream(step.method, step.params, self._session_id(guest, part))))
-                )
-                self._note(guest, part)
+            try:
+                yield from self._gesture_step(guest, part)
+            except Exception:
+                if step.method == gestures.TOUCH and step is not sequence[0]:
+                    yield from self._lift_finger(guest, part)
+                raise
         return {}
+
+    def _gesture_step(self, guest: Guest, part: Job) -> Flow[None]:
+        self._check_wanted(part)
+        if borrows(part.method, part.params):
+            yield from self._press(guest, part)
+            return
+        handle = yield Post(Upstream(part.method, part.params, self._session_id(guest, part)))
+        self._note(guest, part)
+        yield from self._answered(handle)
+
+    def _lift_finger(self, guest: Guest, part: Job) -> Flow[None]:
+        cancel = replace(part, params={"type": "touchCancel", "touchPoints": []})
+        with suppress(GuardError):
+            yield Post(Upstream(cancel.method, cancel.params, self._session_id(guest, cancel)))
+            self._note(guest, cancel)
 
     def _watched(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """Focus inside the guest, by a command: nobody is told when it takes the input method from the person."""
