@@ -17,7 +17,7 @@ from focusguard.cdp.targets import shown_page
 from focusguard.cli import version
 from focusguard.electron import inspector
 from focusguard.electron.display import Display
-from focusguard.electron.janitor import Janitor
+from focusguard.electron.janitor import Janitor, janitor_or_own
 from focusguard.electron.launching import ElectronProcess, launch_electron, wait_for_port
 from focusguard.electron.runtimes import Runtime, runtime_at
 from focusguard.policy.borrow import Pace
@@ -137,9 +137,10 @@ async def launch(
     hub = _hub(pace, limits, bridge_expected=bridge != "none")
     async with AsyncExitStack() as stack:
         stack.enter_context(_plain_errors())
+        keeper = await stack.enter_async_context(janitor_or_own(janitor))
         extra = dict(env or {})
         if bridge != "none":
-            hub.link = await stack.enter_async_context(open_bridge_link(hub.bridge_said))
+            hub.link = await stack.enter_async_context(open_bridge_link(hub.bridge_said, janitor=keeper))
             extra |= hub.link.env
             if bridge != "app":
                 del extra["FOCUSGUARD_BRIDGE"]
@@ -154,7 +155,7 @@ async def launch(
                 require=BRIDGE_SCRIPT if bridge == "preload" else None,
                 switches=[inspector.WAIT_SWITCH] if bridge == "inject" else (),
                 await_port=False,
-                janitor=janitor,
+                janitor=keeper,
             )
         )
         if bridge == "inject" and hub.link is not None:

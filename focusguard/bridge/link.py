@@ -33,6 +33,7 @@ from focusguard.bridge.messages import (
     Request,
     Welcome,
 )
+from focusguard.electron.janitor import Janitor
 
 HELLO_SECONDS = 5.0
 """How long a peer may take to prove itself."""
@@ -264,17 +265,22 @@ def _line(message: BaseModel) -> bytes:
 
 
 @asynccontextmanager
-async def open_bridge_link(on_message: Callable[[BridgeEvent], None]) -> AsyncIterator[BridgeLink]:
+async def open_bridge_link(
+    on_message: Callable[[BridgeEvent], None], *, janitor: Janitor | None = None
+) -> AsyncIterator[BridgeLink]:
     """Listen for the bridge until the block ends.
 
     Args:
         on_message: told, in order and from this event loop, of everything the bridge says. It must not block
             and must not raise.
+        janitor: removes the socket if this process is killed.
 
     Yields:
         The link. Start the app with `link.env` added to its environment.
     """
     folder = Path(tempfile.mkdtemp(prefix="focusguard-"))
+    if janitor is not None:
+        janitor.watch_path(folder)
     failed: Exception | None = None
     try:
         folder.chmod(0o700)
@@ -291,5 +297,7 @@ async def open_bridge_link(on_message: Callable[[BridgeEvent], None]) -> AsyncIt
             tasks.cancel_scope.cancel()
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+        if janitor is not None:
+            janitor.release_path(folder)
     if failed is not None:
         raise failed
