@@ -56,8 +56,9 @@ const MAX_QUEUE = 2000;
  * @param {(name: string, params: object) => void} parts.event
  * @param {(host: any) => void} parts.nudge
  * @param {(host: any, open: boolean) => void} parts.composition
+ * @param {(wc: any) => void} parts.pressed a press that went into a page by whatever way
  */
-function createBorrows({ targets, panes, marks, event, nudge, composition }) {
+function createBorrows({ targets, panes, marks, event, nudge, composition, pressed }) {
   /** @type {Map<number, Place>} */
   const places = new Map();
   /** @type {Map<number, Set<Lease>>} guest id to leases whose keys are caught */
@@ -162,11 +163,13 @@ function createBorrows({ targets, panes, marks, event, nudge, composition }) {
       event('key.lost', { hostWebContentsId: home.id, key: input.key, code: input.code, type: input.type });
       return null;
     }
-    if (way.events) {
+    if (!way.events) return deliverExactly(home, way);
+    try {
       marks().deliver(home, way.events);
-      return null;
+    } catch (error) {
+      event('key.lost', { hostWebContentsId: home.id, key: input.key, code: input.code, type: input.type });
     }
-    return deliverExactly(home, way);
+    return null;
   }
 
   /** @param {Place} place sends out what is queued, in order; keys that come meanwhile join the queue */
@@ -205,13 +208,22 @@ function createBorrows({ targets, panes, marks, event, nudge, composition }) {
       }
     } catch (error) {
       // Late means that it is on its way; anything else that nothing was sent.
-      if (!home.isDestroyed() && (!error || error.message !== 'late')) marks().deliver(home, way.fallback || []);
+      if (!home.isDestroyed() && (!error || error.message !== 'late')) fallBack(home, way.fallback || []);
     } finally {
       try {
         if (mine && !home.isDestroyed() && dbg.isAttached()) dbg.detach();
       } catch (error) {
         // Gone with its page.
       }
+    }
+  }
+
+  /** @param {any} home @param {object[]} events */
+  function fallBack(home, events) {
+    try {
+      marks().deliver(home, events);
+    } catch (error) {
+      event('key.lost', { hostWebContentsId: home.id });
     }
   }
 
@@ -283,7 +295,12 @@ function createBorrows({ targets, panes, marks, event, nudge, composition }) {
     const guest = targets.get(Number(params.webContentsId));
     if (!guest) throw failure('no-such-target', 'there is no such page');
     const { kind, host } = targets.place(guest);
-    if (kind !== 'webview' || !host) return { state: 'nothing-to-hold', lease: null, waitedMs: 0 };
+    // Input never leaves a view or a window of its own; only its navigation moves the focus into a view.
+    const view = kind === 'web-contents-view' || kind === 'browser-view';
+    if (!host || !(kind === 'webview' || (view && params.navigate))) {
+      return { state: 'nothing-to-hold', lease: null, waitedMs: 0 };
+    }
+    if (view && guest.isFocused()) return { state: 'guest-focused', lease: null, waitedMs: 0 };
     const waitedMs = await pace(Number(params.paceMs) || 0);
     if (guest.isDestroyed() || host.isDestroyed()) throw failure('no-such-target', 'the page went away');
     marks().watch(guest);
@@ -292,7 +309,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition }) {
     const id = (serial += 1);
     let answer;
     try {
-      answer = await note(place, guest, id, !!params.take, Number(params.readyMs) || 150);
+      answer = await note(place, guest, id, !!params.take && !view, Number(params.readyMs) || 150);
     } catch (error) {
       panes.call(host, `drop(${id})`, 5000).catch(() => undefined);
       throw error;
@@ -303,7 +320,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition }) {
       place.home = other || host;
       if (other) marks().watch(other);
     }
-    const take = !!params.take;
+    const take = !!params.take && !view;
     /** @type {Lease} */
     const lease = { id, guest, place, take, keys: 0, ended: false, reloaded: false, bound: null };
     place.leases.set(id, lease);
@@ -355,6 +372,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition }) {
     const recheckMs = params.recheckMs === undefined ? 50 : Number(params.recheckMs);
     lease.ended = true;
     if (lease.bound) clearTimeout(lease.bound);
+    if (lease.guest !== place.home && isFocusedView(lease.guest)) place.host.focus();
     let result;
     try {
       const order = { lease: lease.id, settleMs: recheckMs + GRACE_MS };
@@ -374,6 +392,14 @@ function createBorrows({ targets, panes, marks, event, nudge, composition }) {
       heldMs: Math.round((result.heldMs || 0) * 10) / 10,
       broughtHome: lease.keys,
     };
+  }
+
+  /** @param {any} guest */
+  function isFocusedView(guest) {
+    if (guest.isDestroyed()) return false;
+    const { kind, window } = targets.place(guest);
+    const view = kind === 'web-contents-view' || kind === 'browser-view';
+    return view && !!window && !window.isDestroyed() && window.isFocused() && guest.isFocused();
   }
 
   /** @param {Place} place @param {Lease} lease Chromium's own move may come after the end: look again */
@@ -398,12 +424,33 @@ function createBorrows({ targets, panes, marks, event, nudge, composition }) {
    */
   function onPointer(wc, input) {
     if (!input || !/^(mouseDown|touchStart|gestureTap)$/.test(input.type)) return;
+    pressed(wc);
     const leases = caught.get(wc.id);
     if (!leases || !leases.size) return;
     const lease = Array.from(leases)[0];
     if (Array.from(leases).some((one) => !one.ended)) return;
     panes.call(lease.place.host, `personPressed(${wc.id})`, END_MS).catch(() => undefined);
     for (const one of Array.from(leases)) release(one);
+  }
+
+  /** @param {any} view @param {any} host a view has taken the focus by navigating: it and the keys go back */
+  function reclaim(view, host) {
+    marks().watch(view);
+    marks().watch(host);
+    const place = placeOf(host);
+    place.home = host;
+    /** @type {Lease} */
+    const lease = { id: (serial += 1), guest: view, place, take: false, keys: 0, ended: true, reloaded: false, bound: null };
+    const set = caught.get(view.id) || new Set();
+    set.add(lease);
+    caught.set(view.id, set);
+    host.focus();
+    setTimeout(() => {
+      if (!view.isDestroyed() && !host.isDestroyed() && view.isFocused()) host.focus();
+      release(lease);
+      flush(place);
+      event('focus.reclaimed', { webContentsId: view.id, hostWebContentsId: host.id, broughtHome: lease.keys });
+    }, GRACE_MS);
   }
 
   /** Ends everything at once: the guard is gone. */
@@ -426,6 +473,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition }) {
     abandon,
     onRealKey,
     onPointer,
+    reclaim,
     sinceKey: () => clock() - lastKeyAt,
     onPaneMessage,
     /** @param {any} wc */

@@ -84,6 +84,7 @@ function run(api, electron, path, token) {
   const { createBorrows } = require('./borrow.cjs');
   const { createShields } = require('./shields.cjs');
   const { createComposing } = require('./composing.cjs');
+  const { createViews } = require('./views.cjs');
 
   const targets = createTargets(electron, api);
   /** @type {ReturnType<typeof createMarks>} */
@@ -97,7 +98,9 @@ function run(api, electron, path, token) {
   });
   const borrows = createBorrows({
     targets, panes, marks: () => marks, event, nudge: composing.nudge, composition: composing.changed,
+    pressed: (wc) => views.pressed(wc),
   });
+  const views = createViews({ targets, taken: (view, host) => borrows.reclaim(view, host) });
   marks = createMarks({ onRealKey: borrows.onRealKey, onPointer: borrows.onPointer });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
 
@@ -167,6 +170,9 @@ function run(api, electron, path, token) {
       marks.watch(host);
       panes.ensure(host);
       sentries.ensure(wc);
+    } else if (kind === 'web-contents-view' || kind === 'browser-view') {
+      views.watch(wc);
+      if (host) marks.watch(host);
     }
   }
 
@@ -212,6 +218,7 @@ function run(api, electron, path, token) {
     onReady: () => {
       marks.start();
       shields.start();
+      views.start();
       for (const wc of webContents.getAllWebContents()) {
         follow(wc);
         adopt(wc);
@@ -220,6 +227,7 @@ function run(api, electron, path, token) {
     onLost: () => {
       borrows.abandon();
       composing.stop();
+      views.stop();
       shields.stop();
       marks.stop();
       for (const scripts of [panes, sentries]) {

@@ -140,7 +140,7 @@ function replay(input) {
   const exact = exactName(input, modifiers);
   const name = exact || (shortcut ? physicalName(input) : null);
   if (name) {
-    const events = [{ type: down ? 'rawKeyDown' : 'keyUp', keyCode: name, modifiers }];
+    const events = [{ type: down ? 'keyDown' : 'keyUp', keyCode: name, modifiers }];
     if (text) events.push({ type: 'char', keyCode: text, modifiers });
     return { events };
   }
@@ -158,7 +158,7 @@ function replay(input) {
   if (down) command.autoRepeat = !!input.isAutoRepeat;
   if (text) Object.assign(command, { text, unmodifiedText: text });
   const physical = physicalName(input);
-  const fallback = physical ? [{ type: down ? 'rawKeyDown' : 'keyUp', keyCode: physical, modifiers }] : [];
+  const fallback = physical ? [{ type: down ? 'keyDown' : 'keyUp', keyCode: physical, modifiers }] : [];
   if (text) fallback.push({ type: 'char', keyCode: text, modifiers });
   return { commands: [command], fallback };
 }

@@ -1,0 +1,74 @@
+'use strict';
+/**
+ * Views (`WebContentsView`, `BrowserView`) are trees of their own: input of an agent stays inside. What can move
+ * the person's focus into a view is the view's own navigation, whoever started it; Electron then focuses it.
+ *
+ * A view that gets the focus although nobody pressed into it and the app did not focus it gives it back to the
+ * window's page. Keys that arrive meanwhile are kept and follow (see borrow.cjs).
+ */
+
+/** A press comes before the focus that it causes. */
+const PRESS_MS = 400;
+
+/**
+ * @param {object} parts
+ * @param {ReturnType<typeof import('./targets.cjs').createTargets>} parts.targets
+ * @param {(view: any, host: any) => void} parts.taken called when a view has taken the focus from its host
+ */
+function createViews({ targets, taken }) {
+  /** @type {Map<number, { view: any, pressedAt: number, calledAt: number, undo: () => void }>} */
+  const views = new Map();
+  let active = false;
+
+  /** @param {any} view */
+  function watch(view) {
+    if (views.has(view.id) || view.isDestroyed()) return;
+    const original = view.focus;
+    const state = {
+      view,
+      pressedAt: 0,
+      calledAt: 0,
+      undo: () => {
+        view.removeListener('focus', onFocus);
+        if (view.focus === called) delete view.focus;
+      },
+    };
+    /** @this {any} the app's own call is its choice on the person's behalf */
+    function called() {
+      state.calledAt = Date.now();
+      return original.apply(this, arguments);
+    }
+    const onFocus = () => {
+      const now = Date.now();
+      if (!active || now - state.pressedAt < PRESS_MS || now - state.calledAt < PRESS_MS) return;
+      const { kind, host, window } = targets.place(view);
+      if ((kind !== 'web-contents-view' && kind !== 'browser-view') || !host || host.isDestroyed()) return;
+      // Another app in front: then it was not the person's focus that was taken.
+      if (!window || window.isDestroyed() || !window.isFocused()) return;
+      taken(view, host);
+    };
+    view.focus = called;
+    view.on('focus', onFocus);
+    views.set(view.id, state);
+    view.once('destroyed', () => views.delete(view.id));
+  }
+
+  return {
+    watch,
+    start: () => {
+      active = true;
+    },
+    /** @param {any} view a press that no agent sent */
+    pressed: (view) => {
+      const state = views.get(view.id);
+      if (state) state.pressedAt = Date.now();
+    },
+    stop: () => {
+      active = false;
+      for (const state of views.values()) if (!state.view.isDestroyed()) state.undo();
+      views.clear();
+    },
+  };
+}
+
+module.exports = { createViews };
