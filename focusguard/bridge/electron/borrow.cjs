@@ -444,7 +444,10 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     const set = caught.get(view.id) || new Set();
     set.add(lease);
     caught.set(view.id, set);
-    host.focus();
+    // Not from inside the event of the very move that is to be undone.
+    setImmediate(() => {
+      if (!view.isDestroyed() && !host.isDestroyed() && isFocusedView(view)) host.focus();
+    });
     setTimeout(() => {
       if (!view.isDestroyed() && !host.isDestroyed() && view.isFocused()) host.focus();
       release(lease);
