@@ -82,6 +82,10 @@
       giveBack();
     }
   }, true);
+  // Electron 9 gives the webview no focus event; there the window's blur is all that an app sees.
+  window.addEventListener('blur', () => {
+    if (restoring.mode === 'on-focus') setTimeout(giveBack, 0);
+  });
   const giveBack = () => {
     if (!restoring.last || !isGuest(deepActive())) return false;
     restoring.last.focus({ preventScroll: true });

@@ -22,17 +22,28 @@ LETTER = [{"type": kind, "keyCode": "q"} for kind in ("keyDown", "char", "keyUp"
 
 
 @pytest.fixture(scope="module", params=get_args(Embedding))
-async def fixture(
-    request: pytest.FixtureRequest, runtime: Runtime, display: Display, janitor: Janitor
+def embedding(request: pytest.FixtureRequest) -> Embedding:
+    chosen: Embedding = request.param
+    return chosen
+
+
+@pytest.fixture(scope="module")
+async def shared(
+    embedding: Embedding, runtime: Runtime, display: Display, janitor: Janitor
 ) -> AsyncIterator[Fixture]:
     """The app in a window with the focus, with one guest in each embedding in turn."""
-    async with run_fixture(
-        runtime, display=display, window="headful", debugging="port", janitor=janitor
-    ) as app:
-        if request.param not in app.hello.embeddings:
-            pytest.skip(f"Electron {app.hello.electron} has no {request.param}")
-        await app.open(request.param, window="headful")
+    async with run_fixture(runtime, display=display, window="headful", janitor=janitor) as app:
+        if embedding in app.hello.embeddings:
+            await app.open(embedding, window="headful")
         yield app
+
+
+@pytest.fixture
+def fixture(shared: Fixture, embedding: Embedding) -> Fixture:
+    """The shared app, where this Electron has the embedding."""
+    if embedding not in shared.hello.embeddings:
+        pytest.skip(f"Electron {shared.hello.electron} has no {embedding}")
+    return shared
 
 
 @pytest.fixture(scope="module")
