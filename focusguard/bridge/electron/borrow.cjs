@@ -29,6 +29,7 @@ const MAX_QUEUE = 2000;
  * @property {any} guest
  * @property {Place} place
  * @property {boolean} take
+ * @property {boolean} watch no input is sent under it (a navigation): a press is the person's own
  * @property {number} keys presses brought home under this lease
  * @property {boolean} ended
  * @property {boolean} reloaded the host page was replaced while the lease was open
@@ -309,7 +310,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     const id = (serial += 1);
     let answer;
     try {
-      answer = await note(place, guest, id, !!params.take && !view, Number(params.readyMs) || 150);
+      answer = await note(place, guest, id, params, view);
     } catch (error) {
       panes.call(host, `drop(${id})`, 5000).catch(() => undefined);
       throw error;
@@ -321,8 +322,9 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
       if (other) marks().watch(other);
     }
     const take = !!params.take && !view;
+    const watch = !!params.navigate;
     /** @type {Lease} */
-    const lease = { id, guest, place, take, keys: 0, ended: false, reloaded: false, bound: null };
+    const lease = { id, guest, place, take, watch, keys: 0, ended: false, reloaded: false, bound: null };
     place.leases.set(id, lease);
     const set = caught.get(guest.id) || new Set();
     set.add(lease);
@@ -331,14 +333,16 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     return { state: 'held', lease: id, waitedMs };
   }
 
-  /** @param {Place} place @param {any} guest @param {number} id @param {boolean} take @param {number} readyMs */
-  async function note(place, guest, id, take, readyMs) {
+  /** @param {Place} place @param {any} guest @param {number} id @param {any} params @param {boolean} view */
+  async function note(place, guest, id, params, view) {
     const { host } = place;
+    const readyMs = Number(params.readyMs) || 150;
     const deadline = Date.now() + readyMs;
     const left = () => Math.max(1, deadline - Date.now());
     const passed = marks().passed(host);
     const order = {
-      lease: id, guestId: guest.id, take, anyGuest: false, expires: deadline,
+      lease: id, guestId: guest.id, take: !!params.take && !view, watch: !!params.navigate, anyGuest: false,
+      expires: deadline,
       keys: place.home === host ? place.counted.seen + passed - place.counted.passed : 0,
       keysMs: Math.min(KEYS_MS, readyMs / 2),
     };
@@ -428,7 +432,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     const leases = caught.get(wc.id);
     if (!leases || !leases.size) return;
     const lease = Array.from(leases)[0];
-    if (Array.from(leases).some((one) => !one.ended)) return;
+    if (Array.from(leases).some((one) => !one.ended && !one.watch)) return;
     panes.call(lease.place.host, `personPressed(${wc.id})`, END_MS).catch(() => undefined);
     for (const one of Array.from(leases)) release(one);
   }
@@ -440,7 +444,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     const place = placeOf(host);
     place.home = host;
     /** @type {Lease} */
-    const lease = { id: (serial += 1), guest: view, place, take: false, keys: 0, ended: true, reloaded: false, bound: null };
+    const lease = { id: (serial += 1), guest: view, place, take: false, watch: true, keys: 0, ended: true, reloaded: false, bound: null };
     const set = caught.get(view.id) || new Set();
     set.add(lease);
     caught.set(view.id, set);
@@ -482,7 +486,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     /** @param {any} wc */
     isLeased: (wc) => {
       const set = caught.get(wc.id);
-      return !!set && Array.from(set).some((lease) => !lease.ended);
+      return !!set && Array.from(set).some((lease) => !lease.ended && !lease.watch);
     },
   };
 }

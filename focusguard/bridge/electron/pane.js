@@ -74,7 +74,7 @@
    * @property {Set<EventTarget>} left targets whose `blur` was kept from the page and not yet undone
    */
 
-  /** @type {Map<number, { guestId: number, take: boolean }>} */
+  /** @type {Map<number, { guestId: number, take: boolean, watch: boolean }>} */
   const leases = new Map();
   /** @type {Home | null} */
   let home = null;
@@ -444,6 +444,7 @@
    * @property {number} lease
    * @property {number} guestId
    * @property {boolean} take move the focus into the guest, and leave it there until the end
+   * @property {boolean} [watch] nothing is pressed under this lease: a press is the person's
    * @property {boolean} anyGuest go on even if it is not known which element holds which guest
    * @property {number} expires wall-clock time after which an answer would hold the focus for nobody
    * @property {number} keys real keys that must have arrived first
@@ -472,7 +473,7 @@
       const element = guestElement(order.guestId);
       if (!element && !order.anyGuest) return { state: 'unknown-guest' };
       if (!element) return { state: 'no-element' };
-      leases.set(order.lease, { guestId: order.guestId, take: true });
+      leases.set(order.lease, { guestId: order.guestId, take: true, watch: false });
       takeFocus(element);
       if (deepActive().element !== element) {
         leases.delete(order.lease);
@@ -480,7 +481,7 @@
         return { state: 'not-taken' };
       }
     }
-    leases.set(order.lease, { guestId: order.guestId, take: order.take });
+    leases.set(order.lease, { guestId: order.guestId, take: order.take, watch: !!order.watch });
     const at = home.element;
     return { state: 'held', homeGuest: (isGuestElement(at) && guestIds.get(at)) || 0, seen: keysSeen };
   }
@@ -533,7 +534,7 @@
 
   /** @param {number} guestId the person themselves pressed into a guest, and may have had the focus taken back */
   function personPressed(guestId) {
-    if (!home || leases.size || home.movedOn) return false;
+    if (!home || home.movedOn || Array.from(leases.values()).some((lease) => !lease.watch)) return false;
     moveOn('person-pressed');
     const element = guestElement(guestId);
     if (element && deepActive().element === home.element) takeFocus(element);
