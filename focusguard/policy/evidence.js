@@ -50,6 +50,15 @@
       return JSON.stringify({ editable: editable(element), visible: document.visibilityState === 'visible', seen });
     },
 
+    // Whether the document gets a frame within so many milliseconds; `visibilityState` does not tell (a webview that is
+    // `display: none` says 'visible').
+    painted(ms) {
+      return new Promise((resolve) => {
+        requestAnimationFrame(() => resolve(true));
+        setTimeout(resolve, ms, false);
+      });
+    },
+
     // Resolves 'handled', 'cancelled' or 'missed' when one of `types` was dispatched after `seen`; where the event is a
     // keydown that makes a character and nobody cancelled it, when its keypress was dispatched too.
     wait(types, seen, character, ms) {

@@ -27,6 +27,7 @@ from focusguard.policy.flow import Flow, Upstream
 from focusguard.policy.host_target import HostTarget
 from focusguard.policy.input import InputDesk, Job
 from focusguard.policy.navigation import Navigator
+from focusguard.policy.paint import PaintWatch
 from focusguard.policy.table import Rule, Treatment, rule_for
 from focusguard.policy.wire import Caller, Wire
 
@@ -72,7 +73,8 @@ class Guard:
             self._wire, options.pace, without_bridge=None if options.bridge_expected else host_target
         )
         self._navigator = Navigator(self._wire, self._borrower)
-        self._input = InputDesk(self._wire, self._worlds, self._borrower)
+        self._paint = PaintWatch(self._wire, self._worlds)
+        self._input = InputDesk(self._wire, self._worlds, self._borrower, self._paint)
         self._browser = VirtualBrowser(
             self._wire,
             self.tree,
@@ -215,7 +217,7 @@ class Guard:
         if treatment is Treatment.FORWARD and session is not None:
             if method == "Target.setAutoAttach":
                 self._check_flat(message)
-            self._wire.forward(caller, message, session.id, rule.bound)
+            self._forward(caller, session, message, rule)
         elif treatment in _INPUT and session is not None:
             self._take_input(caller, session, message, rule)
         elif treatment in (Treatment.NAVIGATION, Treatment.RELOAD) and session is not None:
@@ -228,6 +230,13 @@ class Guard:
             self._answer_virtually(caller, session, message)
         else:
             self._refuse(caller, session, rule)
+
+    def _forward(self, caller: Caller, session: Session, message: Envelope, rule: Rule) -> None:
+        late = None
+        if rule.frame:
+            guest = self._guest_of(session)
+            late = lambda: self._paint.look_into(guest, caller)  # noqa: E731
+        self._wire.forward(caller, message, session.id, rule.bound, late)
 
     def _refuse(self, caller: Caller, session: Session | None, rule: Rule) -> None:
         if (
@@ -378,7 +387,7 @@ class Guard:
 
     # -- the bridge --------------------------------------------------------------------------------------------------
     def _bridge_joined(self, event: effects.BridgeJoined) -> None:
-        self._wire.bridge_here = True
+        self._wire.bridge_joined()
         self.domain.bridge = {
             k: event.hello[k] for k in ("version", "pid", "electron", "chromium") if k in event.hello
         }

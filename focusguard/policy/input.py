@@ -30,6 +30,7 @@ from focusguard.policy.flow import (
     call,
 )
 from focusguard.policy.held import KEY, Held, Press
+from focusguard.policy.paint import PaintWatch
 from focusguard.policy.table import INPUT_BOUND, ON_GUEST, Rule, Treatment, borrows, lingers
 from focusguard.policy.wire import Caller, Wire
 
@@ -86,10 +87,11 @@ class Lane:
 class InputDesk:
     """Carries out input, one guest at a time in order."""
 
-    def __init__(self, wire: Wire, worlds: Worlds, borrower: Borrower) -> None:
+    def __init__(self, wire: Wire, worlds: Worlds, borrower: Borrower, paint: PaintWatch) -> None:
         self._wire = wire
         self._worlds = worlds
         self._borrower = borrower
+        self._paint = paint
         self._lanes: dict[str, Lane] = {}
         self._held: dict[tuple[int, str], Held] = {}
 
@@ -164,7 +166,10 @@ class InputDesk:
             self._wire.fail(job.caller, fault)
             return
         self._note(lane.guest, job)
-        self._wire.forward(job.caller, job.message, session_id, job.rule.bound or INPUT_BOUND)
+        caller, late = job.caller, None
+        if job.rule.frame:
+            late = lambda: self._paint.look_into(lane.guest, caller)  # noqa: E731
+        self._wire.forward(caller, job.message, session_id, job.rule.bound or INPUT_BOUND, late)
 
     def _end(self, item: Job | Release, outcome: dict[str, Any] | Exception) -> None:
         if isinstance(item, Release):
@@ -358,7 +363,10 @@ class InputDesk:
             return
         handle = yield Post(Upstream(part.method, part.params, self._session_id(guest, part)))
         self._note(guest, part)
-        yield from self._answered(handle)
+        try:
+            yield from self._paint.answered(guest, handle, INPUT_BOUND)
+        except TimedOut:
+            raise GuardError(Code.TIMEOUT, f"the guest did not answer within {INPUT_BOUND:g} s") from None
 
     def _lift_finger(self, guest: Guest, part: Job) -> Flow[None]:
         cancel = replace(part, params={"type": "touchCancel", "touchPoints": []})

@@ -58,11 +58,13 @@ class Rule:
     Attributes:
         why: the reason, for the reader of the table.
         bound: seconds after which a forwarded command is answered with `browser_timeout`; None: no bound of the guard's.
+        frame: whether it waits for a frame, which a guest that is not painted never gives.
     """
 
     treatment: Treatment
     why: str
     bound: float | None = None
+    frame: bool = False
 
 
 _T = Treatment
@@ -78,7 +80,10 @@ ON_GUEST: Mapping[str, Rule] = {
     "Input.insertText": Rule(_T.TEXT, "a root session's text goes to the focused widget of the whole window"),
     "Input.imeSetComposition": Rule(_T.COMPOSE, "always asks for the focused widget of the whole window"),
     "Input.dispatchMouseEvent": Rule(
-        _T.POINTER, "a press focuses the owning WebContents; move, release and wheel do not", INPUT_BOUND
+        _T.POINTER,
+        "a press focuses the owning WebContents; move, release and wheel do not",
+        INPUT_BOUND,
+        frame=True,
     ),
     "Input.dispatchTouchEvent": Rule(_T.POINTER, "touchStart focuses the owning WebContents", INPUT_BOUND),
     "Input.emulateTouchFromMouseEvent": Rule(_T.GESTURE, "is answered before it is handled"),
@@ -92,13 +97,13 @@ ON_GUEST: Mapping[str, Rule] = {
         _T.FOCUSING, "focus in an unfocused guest takes the input method from the person's field"
     ),
     "Page.navigate": Rule(_T.NAVIGATION, "a new page may focus itself"),
-    "Page.reload": Rule(_T.RELOAD, "on a webview's session Chromium reloads the outermost page, which is the host"),
+    "Page.reload": Rule(
+        _T.RELOAD, "on a webview's session Chromium reloads the outermost page, which is the host"
+    ),
     "Page.navigateToHistoryEntry": Rule(_T.NAVIGATION, "a new page may focus itself"),
     "Page.setDocumentContent": Rule(_T.FOCUSING, "new content may focus itself"),
     "Page.bringToFront": Rule(_T.WAKE, "would raise and focus the person's window"),
-    "Page.captureScreenshot": Rule(
-        _T.FORWARD, "waits for a frame, which a guest that is not painted never gives", FRAME_BOUND
-    ),
+    "Page.captureScreenshot": Rule(_T.FORWARD, "waits for a frame", FRAME_BOUND, frame=True),
     "Page.close": Rule(_T.OFFER, "the page belongs to the app's window"),
     "Page.setDownloadBehavior": Rule(_T.FORWARD, "acts on the guest's partition"),
     "Browser.getVersion": Rule(_T.VIRTUAL, "names the guard beside the browser"),

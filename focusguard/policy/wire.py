@@ -13,6 +13,9 @@ from focusguard.errors import Code, GuardError, ProtocolError
 from focusguard.policy import effects
 from focusguard.policy.flow import Bridge, CallFailed, Flows, Gone, Handle, TimedOut, Upstream
 
+#: Seconds after which a command that waits for a frame is looked into: a guest that is painted answers in a few frames.
+LATE_SECONDS = 0.7
+
 
 @dataclass(slots=True)
 class Caller:
@@ -41,6 +44,8 @@ class Wire:
         self.outbox: list[effects.Command] = []
         self.flows = Flows(self.post, self._start_alarm, self.cancel_timer)
         self.bridge_here = False
+        #: Counts the bridges that have joined.
+        self.bridge_number = 0
         self.upstream_here = True
         self._sessions = sessions
         self._next_id = 1
@@ -107,14 +112,31 @@ class Wire:
         self.outbox.append(effects.SendUpstream(data))
         return handle
 
-    def forward(self, caller: Caller, message: Envelope, session_id: str, bound: float | None = None) -> None:
-        """Send a client's command on, payload unchanged; its answer goes back to the client."""
+    def forward(
+        self,
+        caller: Caller,
+        message: Envelope,
+        session_id: str,
+        bound: float | None = None,
+        late: Callable[[], None] | None = None,
+    ) -> None:
+        """Send a client's command on, payload unchanged; its answer goes back to the client.
+
+        Args:
+            caller: whose command it is.
+            message: the command.
+            session_id: the app's session that it goes to.
+            bound: seconds after which it is answered with `browser_timeout`.
+            late: called when it is not answered within `LATE_SECONDS`, to find out why.
+        """
         number = self._number()
         if not self.upstream_here:
             self.fail(caller, GuardError(Code.ERROR, "the app is gone"))
             return
         self._calls[number] = caller
-        if bound is not None:
+        if bound is not None and late is not None:
+            caller.timer = self.start_timer(LATE_SECONDS, lambda: self._late(number, bound, late))
+        elif bound is not None:
             caller.timer = self.start_timer(bound, lambda: self._overdue(number, bound))
         self.outbox.append(
             effects.SendUpstream(messages.readdress(message, command_id=number, session_id=session_id))
@@ -198,6 +220,11 @@ class Wire:
                 lambda sid: messages.readdress(message, command_id=waiting.command_id, session_id=sid),
             )
 
+    def bridge_joined(self) -> None:
+        """A bridge is there."""
+        self.bridge_here = True
+        self.bridge_number += 1
+
     def bridge_answered(self, event: effects.BridgeAnswered) -> None:
         """Bring an answer of the bridge to the flow that asked."""
         handle = self._requests.pop(event.request, None)
@@ -248,6 +275,12 @@ class Wire:
             del self._calls[number]
         for caller in left.values():
             self._settle(caller)
+
+    def _late(self, number: int, bound: float, late: Callable[[], None]) -> None:
+        waiting = self._calls.get(number)
+        if isinstance(waiting, Caller):
+            waiting.timer = self.start_timer(bound - LATE_SECONDS, lambda: self._overdue(number, bound))
+            late()
 
     def _overdue(self, number: int, bound: float) -> None:
         waiting = self._calls.pop(number, None)
