@@ -114,6 +114,10 @@ class Guard:
         _HANDLERS[type(event)](self, event)
         return self._wire.drain()
 
+    def salvage(self) -> list[effects.Command]:
+        """What an event that ended in an error had asked for until then."""
+        return self._wire.drain()
+
     @property
     def idle(self) -> bool:
         """Whether no flow waits for anything."""

@@ -58,9 +58,21 @@ class Hub:
         self._feeding = True
         try:
             while self._events:
-                self.carry_out(self.guard.handle(self._events.popleft()))
+                event = self._events.popleft()
+                try:
+                    self.carry_out(self.guard.handle(event))
+                except Exception:
+                    self._contain(event)
         finally:
             self._feeding = False
+
+    def _contain(self, event: effects.Event) -> None:
+        """A fault of the guard's own ends the client whose message met it, and nobody else."""
+        _log.exception("the guard failed on %s", type(event).__name__)
+        self.carry_out(self.guard.salvage())
+        self._report(effects.Report("fault", {"event": type(event).__name__}))
+        if isinstance(event, effects.ClientSaid):
+            self.server.close(event.client, 1011, "the guard failed on this connection's message; see its log")
 
     def carry_out(self, commands: list[effects.Command]) -> None:
         """Carry out the guard's commands in order."""
