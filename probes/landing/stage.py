@@ -6,13 +6,12 @@ from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 
-import anyio
-
 from focusguard.electron.display import Display
 from focusguard.electron.janitor import Janitor
+from focusguard.electron.launching import ElectronProcess, launch_electron
 from focusguard.electron.person import Person
 from focusguard.electron.runtimes import Runtime
-from probes.fixture import FIXTURE, Fixture, open_fixture_control, run_fixture
+from probes.fixture import FIXTURE, Fixture, FixtureControl, FixtureGone, open_fixture_control
 from probes.landing.schema import Embedding, Route, Window
 from probes.landing.watch import FrontWatch, watch_front
 
@@ -36,6 +35,7 @@ class Stage:
     Attributes:
         endpoint: The browser's WebSocket, of Electron itself or of the guard.
         person: Real input; None in a hidden window.
+        awake: Id of the guest's document that is known to take input in a hidden window.
         blind: Switches the observer off; for the spec that shows that a run notices.
     """
 
@@ -46,6 +46,7 @@ class Stage:
     display: Display
     front: FrontWatch
     person: Person | None
+    awake: str = ""
     blind: bool = False
 
     @property
@@ -82,9 +83,15 @@ async def open_stage(
 
 @asynccontextmanager
 async def _raw(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[tuple[Fixture, str]]:
-    async with run_fixture(runtime, display=display, debugging="port", janitor=janitor) as fixture:
-        assert fixture.process is not None and fixture.process.debugging_url is not None
-        yield fixture, fixture.process.debugging_url
+    async with (
+        open_fixture_control(janitor=janitor) as control,
+        launch_electron(
+            runtime, FIXTURE, env=control.env, display=display, debugging="port", janitor=janitor
+        ) as process,
+    ):
+        fixture = await _connected(control, process)
+        assert process.debugging_url is not None
+        yield fixture, process.debugging_url
 
 
 @asynccontextmanager
@@ -97,7 +104,19 @@ async def _guarded(
         open_fixture_control(janitor=janitor) as control,
         focusguard.launch(runtime, app=FIXTURE, env=control.env, display=display, janitor=janitor) as guard,
     ):
-        with anyio.fail_after(60):
-            fixture = await control.connected()
-        fixture.process = guard.process
-        yield fixture, guard.ws_endpoint
+        assert guard.process is not None
+        yield await _connected(control, guard.process), guard.ws_endpoint
+
+
+async def _connected(control: FixtureControl, process: ElectronProcess) -> Fixture:
+    """Waits for the app's side of the fixture.
+
+    Raises:
+        FixtureGone: If it does not come, with what the app said.
+    """
+    try:
+        fixture = await control.connected()
+    except FixtureGone as error:
+        raise FixtureGone(f"{error}; the app said: {process.output_tail(1000)}") from error
+    fixture.process = process
+    return fixture

@@ -40,13 +40,24 @@ from probes.landing.stage import Stage
 from probes.landing.steps import FIELD, Cdp, Session
 
 TRIAL_SECONDS = 25.0
-TYPING_RATE = 33.0  # keys per second after the action
+TYPING_RATE = 50.0  # keys per second after the action
 DURING_RATE = 20.0  # and while it goes on
 REPEATS = 3
+LOAD_SECONDS = 4.0
 MAX_SIGHTINGS = 24
 DRAFT = "draft "
 
 AUTOFOCUS_PAGE = "data:text/html,<title>autofocus</title><input id=text data-field=text autofocus>"
+WAKE = """
+    const { contents } = stage.guest(0);
+    contents.debugger.attach('1.3');
+    try {
+      await contents.debugger.sendCommand('Emulation.setFocusEmulationEnabled', { enabled: true });
+      await stage.takesInput(contents);
+      await contents.debugger.sendCommand('Emulation.setFocusEmulationEnabled', { enabled: false });
+    } finally { contents.debugger.detach(); }
+    return null;
+"""
 # Chromium hands these to a page with its next frame, and a hidden page makes one in a second.
 FRAME_KINDS = frozenset({"move", "wheel", "touch", "gesture"})
 LATE_SECONDS = {"hidden": 2.5, "headful": 0.3}
@@ -149,7 +160,8 @@ async def _run(stage: Stage, case: Case, nonce: str, row: Row) -> None:
 async def _prepared(stage: Stage, case: Case, nonce: str) -> AsyncIterator[Prepared]:
     fixture = stage.fixture
     try:
-        await fixture.reset(nonce)
+        acknowledged = await fixture.reset(nonce)
+        await _wake(stage, acknowledged)
         text = DRAFT if case.host_field == "form" else None
         await fixture.focus_host(case.host_field, text=text, caret=len(text) if text else None)
         frame = case.guest_focus
@@ -161,6 +173,9 @@ async def _prepared(stage: Stage, case: Case, nonce: str) -> AsyncIterator[Prepa
         performer = Performer(sessions, _app(fixture), points, _values(stage, sessions))
         for step in case.setup:
             await performer.perform(step)
+        if case.loads and case.setup:
+            await _wait_loaded(stage)  # the person is back in their field after the agent's first navigation
+            await fixture.focus_host(case.host_field, text=text, caret=len(text) if text else None)
         failed = [command for command in performer.commands if command.reply != "ok"]
         if failed:
             raise InvalidTrialError(f"preparation: {failed[0].method} gave {failed[0].reply}")
@@ -177,6 +192,16 @@ async def _prepared(stage: Stage, case: Case, nonce: str) -> AsyncIterator[Prepa
             # What was left down goes up again while its client is still there.
             for step in case.cleanup:
                 await performer.perform(step)
+
+
+async def _wake(stage: Stage, acknowledged: observed.Acknowledged) -> None:
+    """Has a hidden view painted once: until then Chromium drops its input, whatever the route."""
+    if stage.headful or stage.lane.embedding == "webview":
+        return
+    page = next(item.id for item in acknowledged.documents if (item.guest, item.frame) == (0, "main"))
+    if page != stage.awake:
+        await stage.fixture.execute("main-process", WAKE)
+        stage.awake = page
 
 
 def _check(stage: Stage, case: Case, state: observed.State, nonce: str) -> None:
@@ -271,7 +296,7 @@ async def _act_while_typing(stage: Stage, performer: Performer, case: Case) -> N
 
 async def _become_quiet(stage: Stage, case: Case, before: observed.State) -> None:
     if case.loads:
-        await _wait_loaded(stage)
+        await _wait_loaded(stage, before)
     await _settle(stage)
     if case.kind in FRAME_KINDS and not stage.blind:
         earlier, agent = snapshot_of(before, case.host_field), AgentInput(case.kind, case.tokens)
@@ -293,24 +318,26 @@ async def _settle(stage: Stage) -> None:
             raise NeedsFreshAppError(str(error)) from error
 
 
-async def _wait_loaded(stage: Stage) -> None:
-    """Waits until the guest's documents are the same and ready twice in a row, or are gone with the host."""
+async def _wait_loaded(stage: Stage, before: observed.State | None = None) -> None:
+    """Waits until the guest's documents stay the same and are ready, or are gone because the host was reloaded."""
     last: list[str] = []
-    with anyio.move_on_after(3.0):
-        while True:
-            await anyio.sleep(0.08)
+    steady = 0
+    with anyio.move_on_after(LOAD_SECONDS):
+        while steady < 3:
+            await anyio.sleep(0.06)
             try:
                 documents = (await stage.fixture.state(logs=False)).documents
             except FixtureError:
                 continue  # a document went away while it was asked
             guests = [item for item in documents if item.role == "guest"]
             ids = [item.id for item in guests if item.ready and item.status == "alive"]
-            if (
-                ids == last
-                and len(ids) == len(guests)
-                and (ids or any(item.role == "host" for item in documents))
-            ):
-                return
+            hosts = [item.id for item in documents if item.role == "host" and item.frame == "main"]
+            done = (
+                len(ids) == len(guests)
+                if guests
+                else before is not None and hosts not in ([], [before.host.id])
+            )
+            steady = steady + 1 if done and ids == last else 0
             last = ids
 
 
