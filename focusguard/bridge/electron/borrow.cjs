@@ -10,7 +10,7 @@
  * release until the next press, without a word (see ledger.cjs).
  */
 
-const { failure } = require('./panes.cjs');
+const { failure, within } = require('./panes.cjs');
 const { replay } = require('./keymap.cjs');
 const { createLedger } = require('./ledger.cjs');
 
@@ -20,6 +20,7 @@ const HOME_MS = 300;
 /** Longest time that the focus is left in a guest for an agent. */
 const TAKE_MS = 5000;
 const KEYS_MS = 25;
+const DEBUGGER_MS = 100;
 const GRACE_MS = 100;
 const MAX_QUEUE = 2000;
 
@@ -44,6 +45,9 @@ const MAX_QUEUE = 2000;
  * @property {any[]} queue
  * @property {boolean} flushing
  * @property {boolean} asking
+ * @property {Promise<void> | null} exact keys on their way through the page's debugger
+ * @property {NodeJS.Timeout | null} detach
+ * @property {boolean} attached the debugger was attached from here
  * @property {boolean} fetching strays are on their way here: no real key may pass before them
  * @property {{ passed: number, seen: number }} counted keys let through, and keys the page had seen by then
  * @property {ReturnType<typeof createLedger>} ledger
@@ -81,6 +85,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     /** @type {Place} */
     const place = {
       host, home: host, leases: new Map(), queue: [], flushing: false, asking: false, fetching: false,
+      exact: null, detach: null, attached: false,
       counted: { passed: 0, seen: 0 },
       ledger: createLedger((input) => deliver(place, input)),
     };
@@ -164,13 +169,8 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
       event('key.lost', { hostWebContentsId: home.id, key: input.key, code: input.code, type: input.type });
       return null;
     }
-    if (!way.events) return deliverExactly(home, way);
-    try {
-      marks().deliver(home, way.events);
-    } catch (error) {
-      event('key.lost', { hostWebContentsId: home.id, key: input.key, code: input.code, type: input.type });
-    }
-    return null;
+    if (way.events) sendEvents(home, way.events);
+    return way.commands ? deliverExactly(place, home, way) : null;
   }
 
   /** @param {Place} place sends out what is queued, in order; keys that come meanwhile join the queue */
@@ -182,6 +182,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
       while (place.queue.length) {
         const input = place.queue.shift();
         if (input.type !== 'char') place.ledger.before(input, false);
+        if (place.exact) await place.exact;
         const pending = deliver(place, input);
         if (pending) await pending;
       }
@@ -191,36 +192,50 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     }
   }
 
-  /** @param {any} home @param {{ commands?: object[], fallback?: object[] }} way */
-  async function deliverExactly(home, way) {
-    const dbg = home.debugger;
-    let mine = false;
-    try {
-      if (!dbg.isAttached()) {
-        dbg.attach('1.3');
-        mine = true;
+  /**
+   * One after the other, for they share the page's debugger: it is attached for as long as keys come.
+   * @param {Place} place @param {any} home @param {{ commands?: object[], fallback?: object[] }} way
+   */
+  function deliverExactly(place, home, way) {
+    const mine = (place.exact || Promise.resolve()).then(async () => {
+      const dbg = home.debugger;
+      try {
+        if (place.detach) clearTimeout(place.detach);
+        if (!dbg.isAttached()) {
+          dbg.attach('1.3');
+          place.attached = true;
+        }
+      } catch (error) {
+        if (!home.isDestroyed()) sendEvents(home, way.fallback || []);
+        return;
       }
       for (const params of way.commands || []) {
-        let timer;
-        const late = new Promise((_, no) => {
-          timer = setTimeout(() => no(new Error('late')), HOME_MS);
-        });
-        await Promise.race([dbg.sendCommand('Input.dispatchKeyEvent', params), late]).finally(() => clearTimeout(timer));
+        // What comes of it cannot be told from a failure: sending it again could double the key.
+        await within(dbg.sendCommand('Input.dispatchKeyEvent', params), HOME_MS, 'key').catch(() => undefined);
       }
+      place.detach = setTimeout(() => letGo(place, home), DEBUGGER_MS);
+    });
+    const done = mine.then(() => {
+      if (place.exact === done) place.exact = null;
+    });
+    place.exact = done;
+    return done;
+  }
+
+  /** @param {Place} place @param {any} home */
+  function letGo(place, home) {
+    place.detach = null;
+    if (!place.attached) return;
+    place.attached = false;
+    try {
+      if (!home.isDestroyed() && home.debugger.isAttached()) home.debugger.detach();
     } catch (error) {
-      // Late means that it is on its way; anything else that nothing was sent.
-      if (!home.isDestroyed() && (!error || error.message !== 'late')) fallBack(home, way.fallback || []);
-    } finally {
-      try {
-        if (mine && !home.isDestroyed() && dbg.isAttached()) dbg.detach();
-      } catch (error) {
-        // Gone with its page.
-      }
+      // Gone with its page.
     }
   }
 
   /** @param {any} home @param {object[]} events */
-  function fallBack(home, events) {
+  function sendEvents(home, events) {
     try {
       marks().deliver(home, events);
     } catch (error) {
@@ -470,6 +485,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
       }
       place.leases.clear();
       askHome(place);
+      letGo(place, place.home);
     }
     caught.clear();
   }

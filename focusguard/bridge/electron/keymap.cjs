@@ -115,8 +115,16 @@ function physicalName(input) {
   return pair ? (code === 'Space' ? 'Space' : pair[0]) : null;
 }
 
+/** Keypad keys with NumLock off, or with Shift, are other keys. */
+const BY_KEY = {
+  Insert: 45, Delete: 46, Home: 36, End: 35, PageUp: 33, PageDown: 34, ArrowUp: 38, ArrowDown: 40, ArrowLeft: 37,
+  ArrowRight: 39, Clear: 12,
+};
+
 /** @param {RealKey} input @returns {number} */
 function virtualKey(input) {
+  const other = BY_KEY[/** @type {keyof typeof BY_KEY} */ (input.key)];
+  if (other && /^Numpad/.test(input.code)) return other;
   if (/^Key[A-Z]$/.test(input.code)) return input.code.charCodeAt(3);
   const named = NAMED[/** @type {keyof typeof NAMED} */ (input.code)];
   if (named) return /** @type {number} */ (named[2]);
@@ -125,7 +133,8 @@ function virtualKey(input) {
 
 /**
  * @param {RealKey} input
- * @returns {{ events: object[] } | { commands: object[], fallback: object[] } | null} null: cannot be repeated
+ * @returns {{ events?: object[], commands?: object[], fallback?: object[] } | null} first the events, then the
+ *   commands, or where those cannot be given the fallback; null: it cannot be repeated
  */
 function replay(input) {
   const modifiers = modifiersOf(input);
@@ -142,12 +151,19 @@ function replay(input) {
   if (name) {
     const events = [{ type: down ? 'keyDown' : 'keyUp', keyCode: name, modifiers }];
     if (text) events.push({ type: 'char', keyCode: text, modifiers });
-    return { events };
+    const control = down && input.control && !input.alt && !input.meta && /^Key[A-Z]$/.test(input.code);
+    if (!control) return { events };
+    // Ctrl with a letter types a control character, which only CDP can express; the shortcut needs the other way.
+    const typed = String.fromCharCode(input.code.charCodeAt(3) - 64);
+    const char = {
+      type: 'char', modifiers: flagsOf(input), key: input.key, code: input.code, text: typed, unmodifiedText: typed,
+      windowsVirtualKeyCode: virtualKey(input), autoRepeat: !!input.isAutoRepeat,
+    };
+    return { events, commands: [char], fallback: [] };
   }
-  const flags = (input.alt ? 1 : 0) | (input.control ? 2 : 0) | (input.meta ? 4 : 0) | (input.shift ? 8 : 0);
   const location = typeof input.location === 'number' ? input.location : locationOf(input.code);
   const common = {
-    modifiers: flags,
+    modifiers: flagsOf(input),
     key: input.key,
     code: input.code,
     windowsVirtualKeyCode: virtualKey(input),
@@ -161,6 +177,11 @@ function replay(input) {
   const fallback = physical ? [{ type: down ? 'keyDown' : 'keyUp', keyCode: physical, modifiers }] : [];
   if (text) fallback.push({ type: 'char', keyCode: text, modifiers });
   return { commands: [command], fallback };
+}
+
+/** @param {RealKey} input @returns {number} CDP's modifier bits */
+function flagsOf(input) {
+  return (input.alt ? 1 : 0) | (input.control ? 2 : 0) | (input.meta ? 4 : 0) | (input.shift ? 8 : 0);
 }
 
 /** @param {string} code @returns {number} */

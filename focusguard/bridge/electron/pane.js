@@ -152,6 +152,12 @@
     });
   }
 
+  /** @param {any} element a webview is focused by way of the frame that it keeps inside */
+  function focusable(element) {
+    if (!isGuestElement(element) || !element.shadowRoot) return element;
+    return element.shadowRoot.querySelector('iframe,object,embed') || element;
+  }
+
   /** @returns {string} returned | at-home | not-accepted | why the person's newer choice wins */
   function giveBack() {
     const note = home;
@@ -174,7 +180,7 @@
       } else {
         // Read now rather than at the borrow's begin: a key that was on its way may have come since.
         const details = noteDetails(note.element);
-        note.element.focus({ preventScroll: true });
+        focusable(note.element).focus({ preventScroll: true });
         putBackDetails(note.element, details);
       }
     } catch (error) {
@@ -488,11 +494,10 @@
 
   /** @param {any} element */
   function takeFocus(element) {
-    const inner = element.shadowRoot && element.shadowRoot.querySelector('iframe,object,embed');
     if (home && !home.away && !home.movedOn) home.away = now();
     restoring = true;
     try {
-      (inner || element).focus({ preventScroll: true });
+      focusable(element).focus({ preventScroll: true });
     } finally {
       restoring = false;
     }
