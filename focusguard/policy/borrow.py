@@ -52,17 +52,28 @@ class Hands(Protocol):
 
 
 class BridgeHands:
-    """The bridge does it, in the app's main process."""
+    """The bridge does it, in the app's main process.
+
+    A bridge that is lost gives back what it holds, and the next one begins to number its leases anew: so each lease
+    gets a name of the guard's, and is ended with the bridge that granted it or not at all.
+    """
 
     def __init__(self, wire: Wire) -> None:
         self._wire = wire
+        self._open: dict[str, tuple[int, Any]] = {}
+        self._named = 0
 
     def begin(self, guest: Guest, *, take: bool, pace_ms: int, ready_ms: int) -> Flow[dict[str, Any]]:
         """See `Hands`."""
         params = {"webContentsId": guest.web_contents_id, "paceMs": pace_ms, "readyMs": ready_ms, "take": take}
         seconds = BRIDGE_SECONDS + (pace_ms + ready_ms) / 1000
-        result = yield from call_or_undo(Bridge("borrow.begin", params), seconds, self._give_back)
-        return result
+        held = yield from call_or_undo(Bridge("borrow.begin", params), seconds, self._give_back)
+        if held.get("lease") is None:
+            return held
+        self._named += 1
+        name = f"B{self._named}"
+        self._open[name] = (self._wire.bridge_number, held["lease"])
+        return {**held, "lease": name}
 
     def _give_back(self, held: dict[str, Any]) -> None:
         """A borrow that was granted when nobody waited for it any more."""
@@ -71,7 +82,11 @@ class BridgeHands:
 
     def end(self, lease: str, *, recheck_ms: int) -> Flow[dict[str, Any]]:
         """See `Hands`."""
-        return call(Bridge("borrow.end", {"lease": lease, "recheckMs": recheck_ms}), BRIDGE_SECONDS)
+        bridge_number, number = self._open.pop(lease)
+        if bridge_number != self._wire.bridge_number:
+            raise Gone("the bridge was lost meanwhile, and has given the focus back")
+        result = yield from call(Bridge("borrow.end", {"lease": number, "recheckMs": recheck_ms}), BRIDGE_SECONDS)
+        return result
 
     def repair(self, guest: Guest) -> Flow[dict[str, Any]]:
         """See `Hands`."""

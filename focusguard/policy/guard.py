@@ -194,7 +194,7 @@ class Guard:
             session = self._roots[client]
         else:
             session = self.sessions.owned(client, message.sessionId)
-            if session is None:
+            if session is None or session.wrapped or session.connection:
                 error = {"code": errors.SESSION_NOT_FOUND, "message": "Session with given id not found."}
                 data = messages.failure(message.id, error, message.sessionId)
                 self._wire.outbox.append(effects.SendClient(client, data))

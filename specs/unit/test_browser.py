@@ -641,6 +641,14 @@ class TestWrappedSessions:
         agent.hears_error(2, "Message must")
         t.silence()
 
+    def test_it_cannot_be_spoken_to_as_if_it_were_flat(self) -> None:
+        t = Transcript()
+        t.guest("G1")
+        agent = self.wrapped(t)
+        agent.says(2, "Runtime.evaluate", session="S1")
+        agent.hears_error(2, "Session with given id not found.", session="S1")
+        t.silence()
+
     def test_a_flat_session_cannot_be_spoken_to_like_that(self) -> None:
         t = Transcript()
         t.guest("G1")
@@ -700,6 +708,14 @@ class TestPageConnections:
         agent.says(1, "DOM.enable", session="SF")
         t.app.gets("DOM.enable", session="SF").answers()
         agent.hears(1, {}, session="SF")
+
+    def test_its_own_session_has_no_name(self) -> None:
+        t = Transcript()
+        t.guest("G1")
+        agent = t.client_on("G1", "S1")
+        agent.says(1, "Page.enable", session="S1")
+        agent.hears_error(1, "Session with given id not found.", session="S1")
+        t.silence()
 
     def test_it_cannot_be_detached(self) -> None:
         t = Transcript()
