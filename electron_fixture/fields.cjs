@@ -199,10 +199,17 @@ function unfocus() {
   }
   const active = deepActive();
   if (active && active !== document.body) active.blur();
+  // What had the focus leaves a caret behind.
+  const selection = document.getSelection();
+  if (selection) selection.removeAllRanges();
   return { active: activePath() };
 }
 
-/** Sets values, selections, focus and scroll back to what the page was loaded with. */
+/**
+ * Sets values, selections, focus and scroll back to what the page was loaded with.
+ *
+ * @returns {Promise<void>}
+ */
 function restore() {
   unfocus();
   for (const element of all('[data-field]')) {
@@ -217,11 +224,24 @@ function restore() {
   }
   const selection = document.getSelection();
   if (selection) selection.removeAllRanges();
+  let scrolled = window.scrollX !== 0 || window.scrollY !== 0;
   for (const element of all('[data-scroll]')) {
+    scrolled = scrolled || element.scrollLeft !== 0 || element.scrollTop !== 0;
     element.scrollLeft = 0;
     element.scrollTop = 0;
   }
   window.scrollTo(0, 0);
+  return scrolled ? nextFrame() : Promise.resolve();
+}
+
+/** @returns {Promise<void>} When scroll events have been given out, which comes with a frame; bounded. */
+function nextFrame() {
+  return new Promise((resolve) => {
+    // A hidden page has no frames, and slow timers.
+    if (document.visibilityState === 'hidden') resolve();
+    setTimeout(resolve, 500);
+    requestAnimationFrame(() => requestAnimationFrame(() => resolve()));
+  });
 }
 
 module.exports = { nameOf, isField, valueOf, caretOf, activePath, snapshot, rects, focus, unfocus, restore };

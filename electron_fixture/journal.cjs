@@ -110,13 +110,15 @@ class Journal {
     if (Number(process.versions.electron.split('.')[0]) < 10) {
       contents.on(/** @type {any} */ ('crashed'), () => crashed('crashed'));
     }
-    const replaced = () => {
-      for (const entry of this.gone) {
-        if (/** @type {any} */ (entry).webContentsId === id) /** @type {any} */ (entry).open = false;
-      }
-    };
-    contents.on('did-navigate', replaced);
-    contents.on('destroyed', replaced);
+    contents.on('did-navigate', () => this.replaced(id));
+    contents.on('destroyed', () => this.replaced(id));
+  }
+
+  /** @param {number} webContentsId A page that has a renderer again, or is no more. */
+  replaced(webContentsId) {
+    for (const entry of this.gone) {
+      if (/** @type {any} */ (entry).webContentsId === webContentsId) /** @type {any} */ (entry).open = false;
+    }
   }
 
   /** @param {Electron.BrowserWindow} window @param {string} name */

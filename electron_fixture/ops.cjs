@@ -9,7 +9,9 @@ const { pause, poll } = require('./stage.cjs');
 const { now } = require('./journal.cjs');
 
 const OP_TIMEOUT = 25000;
-/** How long events of a reset (focus, selection) are given to reach the logs before these are emptied, in ms. */
+/** A document may wait for a frame, in ms. */
+const RESTORE_TIMEOUT = 3000;
+/** How long the logs have to be quiet after what a reset does itself, before they are emptied, in ms. */
 const RESET_SETTLE = 40;
 
 /** @template T @param {Promise<T>} promise @param {number} timeout @param {string} what @returns {Promise<T>} */
@@ -134,17 +136,18 @@ function createOps(stage, journal, registry) {
    * around it by way of the browser process, and that may come after the page has let go itself: hence again.
    *
    * @param {Doc[]} docs
+   * @returns {Promise<boolean>} Whether one had.
    */
   const withoutFocus = async (docs) => {
     const end = now() + 2000;
-    for (;;) {
-      await pause(RESET_SETTLE / 2);
+    for (let round = 0; ; round += 1) {
       const answers = await Promise.all(docs.map((doc) => registry.ask(doc, 'active')));
       const holders = docs.filter((_doc, index) => answers[index].active[0] !== 'body');
-      if (!holders.length || now() > end) return;
+      if (!holders.length || now() > end) return round > 0;
       // Inner ones first: the page takes the focus away from its frames, not the other way round.
       const inner = holders.filter((doc) => !doc.top);
       await Promise.all((inner.length ? inner : holders).map((doc) => registry.ask(doc, 'unfocus')));
+      await pause(15);
     }
   };
 
@@ -157,17 +160,19 @@ function createOps(stage, journal, registry) {
 
     // Frames before their page, guests before the host: the host's field has the last word about the focus.
     const guestDocs = documents().filter((doc) => stage.roleOf(doc.webContentsId).role === 'guest');
-    await Promise.all(guestDocs.filter((doc) => !doc.top).map((doc) => registry.ask(doc, 'restore')));
-    await Promise.all(guestDocs.filter((doc) => doc.top).map((doc) => registry.ask(doc, 'restore')));
+    await Promise.all(guestDocs.filter((doc) => !doc.top).map((doc) => registry.ask(doc, 'restore', {}, RESTORE_TIMEOUT)));
+    await Promise.all(guestDocs.filter((doc) => doc.top).map((doc) => registry.ask(doc, 'restore', {}, RESTORE_TIMEOUT)));
     await withoutFocus(guestDocs);
     await stage.takeFocus();
     const hostFrame = registry.find(stage.host.webContents.id, 'host-frame');
-    if (hostFrame) await registry.ask(hostFrame, 'restore');
-    await registry.ask(stage.hostDoc(), 'restore');
+    if (hostFrame) await registry.ask(hostFrame, 'restore', {}, RESTORE_TIMEOUT);
+    await registry.ask(stage.hostDoc(), 'restore', {}, RESTORE_TIMEOUT);
     await registry.ask(stage.hostDoc(), 'focus', { field: 'textarea' });
     await stage.holdFocus(stage.host);
-    await pause(RESET_SETTLE);
+    do await poll(() => now() - journal.lastRecordAt >= RESET_SETTLE, 1500);
+    while (await withoutFocus(guestDocs));
 
+    journal.clear();
     journal.nonce = params.nonce;
     const begun = await Promise.all(
       documents().map(async (doc) => {
@@ -176,7 +181,6 @@ function createOps(stage, journal, registry) {
         return Object.assign(label(doc), { active: answer.active });
       })
     );
-    journal.clear();
     for (const entry of begun) {
       const wanted = entry.role === 'host' && entry.frame === 'main' ? 'textarea' : 'body';
       if (entry.active[0] !== wanted) {

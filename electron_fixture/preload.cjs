@@ -88,7 +88,7 @@ const OPS = {
   focus: (params) => fields.focus(params),
   restore: async () => {
     await page('reset');
-    fields.restore();
+    await fields.restore();
     return { active: fields.activePath() };
   },
   begin: async (params) => {

@@ -201,8 +201,10 @@ class Stage {
   async destroyGuest(index) {
     const guest = this.guest(index);
     await guest.destroy();
-    await poll(() => !this.guests.has(index), 3000);
+    // Not every version says when a page without a renderer has been destroyed.
+    await poll(() => !this.guests.has(index), 1000);
     this.guests.delete(index);
+    this.journal.replaced(guest.contentsId);
     this.registry.forget(guest.contentsId);
   }
 

@@ -189,7 +189,7 @@ class TestEveryEmbedding:
             settled(document) for document in before.documents
         ]
         assert [document.log for document in after.documents] == [[] for _ in after.documents]
-        assert (after.before_input, after.window_log, after.stale) == ([], [], [])
+        assert (after.before_input, after.window_log) == ([], [])
 
     async def test_a_frame_without_renderer_is_reported_and_made_whole(self, fixture: Fixture) -> None:
         await fixture.reset()
