@@ -294,8 +294,8 @@ class TestWhatThePressDoes:
     async def test_a_combobox_stays_open_and_a_list_takes_no_keys(self, app: Bridged, person: Person) -> None:
         await app.press("combobox")
         await anyio.sleep(0.1)
-        state = await app.fixture.state()
-        assert state.guest().page is not None and state.guest().page.combobox_open
+        page = (await app.fixture.state()).guest().page
+        assert page is not None and page.combobox_open
         await app.press("select")
         await anyio.sleep(0.3)
         await person.type("keys", rate=20)
@@ -322,7 +322,8 @@ class TestWhatThePressDoes:
         await app.mouse("mouseReleased", to_x, to_y)
         await app.fixture.settle()
         state = await app.fixture.state()
-        assert state.guest().page is not None and state.guest().page.dropped
+        page = state.guest().page
+        assert page is not None and page.dropped
         assert state.host.values["textarea"] == "meanwhile"
 
 

@@ -224,6 +224,7 @@ function run(api, electron, path, token) {
         adopt(wc);
       }
     },
+    onRefused: () => shields.stop(),
     onLost: () => {
       borrows.abandon();
       composing.stop();

@@ -18,6 +18,7 @@ const RETRY_MS = [50, 100, 200, 400, 800, 1600, 3000];
  * @property {() => object} hello facts about this process for the first line
  * @property {(method: string, params: any) => Promise<any>} onRequest
  * @property {() => void} onReady called when the guard has welcomed this process
+ * @property {() => void} onRefused called when no later try can succeed
  * @property {() => void} onLost called when a welcomed link is gone
  */
 
@@ -81,6 +82,7 @@ function createLink(options) {
       } else {
         // A refusal of the token or the version is final: trying again cannot change it.
         closed = !!(message && message.type === 'refused' && !message.retry);
+        if (closed) options.onRefused();
         from.destroy();
       }
       return;

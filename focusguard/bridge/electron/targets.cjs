@@ -11,6 +11,7 @@ function createTargets(electron, app) {
 
   /** @param {number} id */
   function get(id) {
+    if (!Number.isInteger(id)) return null;
     const wc = webContents.fromId(id);
     return wc && !wc.isDestroyed() ? wc : null;
   }
