@@ -143,19 +143,14 @@ class TestCall:
         stage = Stage()
 
         def flow() -> Flow[Any]:
-            handles = []
-            for _ in range(3):
-                handles.append((yield Post(ASK)))
-            answers = []
-            for handle in handles:
-                answers.append((yield Await(handle, 1.0)))
-            return answers
+            first, second, third = (yield Post(ASK)), (yield Post(ASK)), (yield Post(ASK))
+            return [(yield Await(third, 1.0)), (yield Await(first, 1.0)), (yield Await(second, 1.0))]
 
         stage.run(flow())
         assert len(stage.sent) == 3
         for number in (2, 0, 1):
             stage.handles[number].settle(number)
-        assert stage.outcome() == [0, 1, 2]
+        assert stage.outcome() == [2, 0, 1]
 
 
 class TestCallOrUndo:

@@ -17,19 +17,20 @@ from collections.abc import Callable
 from random import Random
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
-from specs.unit.outside import HOST, Outside, Peer
+from focusguard.policy.effects import AskBridge, Command, SendClient, SendUpstream
+from specs.unit.outside import HOST, AppSession, Outside, Peer
 
 #: More for a longer look, as in FOCUSGUARD_EXAMPLES=5000.
-EXAMPLES = int(os.environ.get("FOCUSGUARD_EXAMPLES", "70"))
+EXAMPLES = int(os.environ.get("FOCUSGUARD_EXAMPLES", "120"))
 
 KEY = "Input.dispatchKeyEvent"
 A = {"key": "a", "code": "KeyA", "windowsVirtualKeyCode": 65}
-AT_SESSION: list[tuple[str, dict[str, Any]]] = [
-    ("Runtime.evaluate", {"expression": "1"}),
+INPUT: list[tuple[str, dict[str, Any]]] = [
     (KEY, {"type": "keyDown", "text": "a", **A}),
     (KEY, {"type": "keyUp", **A}),
     (KEY, {"type": "rawKeyDown", "key": "Tab", "code": "Tab", "windowsVirtualKeyCode": 9}),
@@ -42,6 +43,9 @@ AT_SESSION: list[tuple[str, dict[str, Any]]] = [
     ("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []}),
     ("Input.synthesizeTapGesture", {"x": 1, "y": 1}),
     ("DOM.focus", {"nodeId": 1}),
+]
+AT_SESSION: list[tuple[str, dict[str, Any]]] = [
+    ("Runtime.evaluate", {"expression": "1"}),
     ("Page.navigate", {"url": "http://guest.test/"}),
     ("Page.reload", {}),
     ("Page.bringToFront", {}),
@@ -64,7 +68,11 @@ AT_ROOT: list[tuple[str, dict[str, Any]]] = [
 
 
 #: A rule's own choices: one number, so that a step is cheap.
-chances = st.integers(0, 2**20).map(Random)
+chances = st.integers(0, 2**20).map(lambda number: Random(number * 7919 + 1))
+
+
+def _mostly_well(chance: Random) -> Callable[[list[Any]], Any]:
+    return lambda options: options[0] if chance.random() < 0.85 else chance.choice(options)
 
 
 class AnyOrder(RuleBasedStateMachine):
@@ -132,23 +140,39 @@ class AnyOrder(RuleBasedStateMachine):
         self.outside.say(self._peer(chance), *command, None)
 
     @precondition(lambda self: self.outside.living())
-    @rule(chance=chances, commands=st.lists(st.sampled_from(AT_SESSION), min_size=1, max_size=4))
-    def client_speaks_to_a_session(self, chance: Random, commands: list[tuple[str, dict[str, Any]]]) -> None:
+    @rule(chance=chances, command=st.sampled_from(AT_SESSION))
+    def client_speaks_to_a_session(self, chance: Random, command: tuple[str, dict[str, Any]]) -> None:
+        peer = self._peer(chance)
+        self.outside.say(peer, *command, self._session(chance, peer))
+
+    @precondition(lambda self: self.outside.living())
+    @rule(chance=chances, commands=st.lists(st.sampled_from(INPUT), min_size=1, max_size=4))
+    def client_sends_input(self, chance: Random, commands: list[tuple[str, dict[str, Any]]]) -> None:
         peer = self._peer(chance)
         session = self._session(chance, peer)
         for method, params in commands:
             if peer.here:
                 self.outside.say(peer, method, params, session)
 
+    @precondition(lambda self: self.outside.living())
+    @rule(chance=chances, count=st.integers(0, 20), command=st.sampled_from(INPUT))
+    def client_sends_input_that_is_answered(
+        self, chance: Random, count: int, command: tuple[str, dict[str, Any]]
+    ) -> None:
+        peer = self._peer(chance)
+        self.outside.say(peer, *command, self._session(chance, peer))
+        for _ in range(count):
+            self._one_answer(_mostly_well(chance))
+
     def _peer(self, chance: Random) -> Peer:
         return chance.choice(self.outside.living())
 
     def _session(self, chance: Random, peer: Peer) -> str | None:
-        """Mostly one that still exists; now and then one of the past, of another client, of the guard, or none at all."""
+        """Mostly one that still exists; now and then one of the past, of another client, of the guard, or none."""
         alive = [each for each in peer.sessions if self.outside.guard.sessions.get(each) is not None]
         if peer.page is not None:
             alive += ["", ""]
-        if alive and chance.random() < 0.85:
+        if alive and chance.random() < 0.9:
             return chance.choice(alive) or None
         others = [session for each in self.outside.clients.values() for session in each.sessions]
         return chance.choice([*others, *self.outside.sessions, "invented", None])
@@ -201,7 +225,7 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(chance=chances, count=st.integers(1, 12))
     def it_goes_on_for_a_while(self, chance: Random, count: int) -> None:
         for _ in range(count):
-            self._one_answer(lambda options: options[0] if chance.random() < 0.8 else chance.choice(options))
+            self._one_answer(_mostly_well(chance))
 
     @rule(chance=chances)
     def bridge_comes_or_goes(self, chance: Random) -> None:
@@ -244,6 +268,47 @@ class AnyOrder(RuleBasedStateMachine):
             else:
                 return
         raise AssertionError("it never comes to rest")
+
+
+class TestTheBooks:
+    """Controls: what a broken guard would say is seen by the books that the property is kept with."""
+
+    @pytest.fixture
+    def outside(self) -> Outside:
+        outside = Outside()
+        outside.join(None)
+        return outside
+
+    @pytest.mark.parametrize(
+        ("command", "seen"),
+        [
+            (SendClient(1, b'{"id":7,"result":{}}'), "answers nothing, or for the second time"),
+            (SendClient(1, b'{"id":1,"result":{"token":"2/1"}}'), "somebody else's"),
+            (SendClient(1, b'{"id":1,"result":{},"sessionId":"S"}'), "on another session"),
+            (SendClient(1, b'{"method":"Target.targetCreated","params":{"x":"HOST"}}'), "hidden target"),
+            (SendUpstream(b'{"id":9,"method":"Input.insertText"}'), "input for the whole window"),
+            (SendUpstream(b'{"id":9,"method":"Input.insertText","sessionId":"HS"}'), "input for a host"),
+            (AskBridge(9, "borrow.end", {"lease": 4}), "returns what is not borrowed"),
+        ],
+    )
+    def test_a_fault_is_seen(self, outside: Outside, command: Command, seen: str) -> None:
+        peer = next(iter(outside.clients.values()))
+        peer.number, outside.clients = 1, {1: peer}
+        peer.waits[1] = (None, "1/1")
+        outside.sessions["HS"] = AppSession(HOST, None)
+        with pytest.raises(AssertionError, match=seen):
+            outside.take([command])
+
+    def test_a_client_that_left_hears_nothing(self, outside: Outside) -> None:
+        peer = next(iter(outside.clients.values()))
+        outside.leave(peer)
+        with pytest.raises(AssertionError, match="a client that left"):
+            outside.take([SendClient(peer.number, b'{"method":"A.b","params":{}}')])
+
+    def test_a_bridge_that_left_is_not_asked(self, outside: Outside) -> None:
+        outside.lose_bridge()
+        with pytest.raises(AssertionError, match="a bridge that left"):
+            outside.take([AskBridge(9, "keys.send", {})])
 
 
 AnyOrder.TestCase.settings = settings(

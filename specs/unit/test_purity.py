@@ -15,8 +15,27 @@ ROOT = Path(focusguard.__file__).parent
 CORE = [ROOT / "errors.py", *sorted((ROOT / "cdp").glob("*.py")), *sorted((ROOT / "policy").glob("*.py"))]
 #: Whatever waits, talks to somebody else or knows what time it is.
 FORBIDDEN = frozenset(
-    "anyio asyncio concurrent http multiprocessing queue sched select selectors signal socket socketserver ssl "
-    "subprocess threading time trio uvloop websockets".split()
+    [
+        "anyio",
+        "asyncio",
+        "concurrent",
+        "http",
+        "multiprocessing",
+        "queue",
+        "sched",
+        "select",
+        "selectors",
+        "signal",
+        "socket",
+        "socketserver",
+        "ssl",
+        "subprocess",
+        "threading",
+        "time",
+        "trio",
+        "uvloop",
+        "websockets",
+    ]
 )
 #: The standard library's own doings with these are not the core's: files are read with `importlib.resources`.
 BY_THE_LIBRARY = frozenset({"threading", "time"})
