@@ -42,6 +42,9 @@ const WEB_PREFERENCES = {
  * @property {() => Promise<Box>} elementBox Where the host page has the guest's element.
  */
 
+/** Pages in windows of their own that are guests all the same. @type {WeakSet<Electron.WebContents>} */
+const guestContents = new WeakSet();
+
 /** @returns {string[]} The embeddings that this version of Electron has. */
 function supportedEmbeddings() {
   const found = ['webview'];
@@ -145,6 +148,7 @@ async function makeWindow(place, offscreen) {
   });
   const contents = window.webContents;
   const contentsId = contents.id;
+  guestContents.add(contents);
   load(contents, place.url);
   if (place.headful && !offscreen) window.showInactive();
   return {
@@ -167,4 +171,4 @@ const MAKERS = {
   offscreen: (place) => makeWindow(place, true),
 };
 
-module.exports = { MAKERS, WEB_PREFERENCES, load, supportedEmbeddings };
+module.exports = { MAKERS, guestContents, WEB_PREFERENCES, load, supportedEmbeddings };

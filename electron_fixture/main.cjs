@@ -1,17 +1,20 @@
 'use strict';
-if (process.env.FOCUSGUARD_BRIDGE) require(process.env.FOCUSGUARD_BRIDGE);
+const bridge = process.env.FOCUSGUARD_BRIDGE ? require(process.env.FOCUSGUARD_BRIDGE) : null;
 
 const crypto = require('crypto');
 const { app } = require('electron');
 
 const { connectControl } = require('./control.cjs');
-const { supportedEmbeddings } = require('./embeddings.cjs');
+const { guestContents, supportedEmbeddings } = require('./embeddings.cjs');
 const { Journal } = require('./journal.cjs');
 const { installMenu } = require('./menu.cjs');
 const { createOps } = require('./ops.cjs');
 const { Registry } = require('./registry.cjs');
 const { startServer } = require('./server.cjs');
 const { Stage } = require('./stage.cjs');
+
+// A window of its own is no guest unless the app says so.
+if (bridge) bridge.isGuest = (/** @type {any} */ contents) => (guestContents.has(contents) ? true : undefined);
 
 const instance = crypto.randomBytes(8).toString('hex');
 
