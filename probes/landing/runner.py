@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import platform
 import random
+import signal
 import time
 import traceback
 from collections.abc import Callable, Iterable, Sequence
@@ -43,6 +44,8 @@ from probes.landing.trial import NeedsFreshAppError, run_trial
 SOURCES = ("focusguard", "probes", "electron_fixture")
 #: Starts of one lane that may fail before the lane is given up.
 START_ATTEMPTS = 2
+#: Trials in a row whose preparation may fail, each in a new app, before the lane is given up.
+PREPARATION_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
@@ -111,9 +114,12 @@ class Run:
         if self.request.seed:
             random.Random(self.request.seed).shuffle(lanes)
         limit = anyio.CapacityLimiter(max(1, self.request.jobs))
-        async with open_janitor() as janitor, anyio.create_task_group() as tasks:
-            for lane in lanes:
-                tasks.start_soon(self._lane, lane, janitor, limit)
+        async with anyio.create_task_group() as watch:
+            watch.start_soon(_end_on_termination)
+            async with open_janitor() as janitor, anyio.create_task_group() as tasks:
+                for lane in lanes:
+                    tasks.start_soon(self._lane, lane, janitor, limit)
+            watch.cancel_scope.cancel()
 
     async def _lane(self, lane: Lane, janitor: Janitor, limit: anyio.CapacityLimiter) -> None:
         async with limit:
@@ -172,11 +178,17 @@ class _LaneRun:
     janitor: Janitor
     controlled: bool = False
     retried: set[str] = field(default_factory=set)
+    unprepared: int = 0
 
     async def perform(self) -> None:
         pending = self.run.request.cases_of(self.lane)
         failures = 0
         while pending:
+            if self.unprepared >= PREPARATION_ATTEMPTS:
+                self.run.faults.append(
+                    f"{self.lane}: given up after {self.unprepared} failed preparations in a row"
+                )
+                return
             self._tell("starting")
             before = len(pending)
             try:
@@ -219,10 +231,12 @@ class _LaneRun:
                 pending.pop(0)
                 self._add(_empty_row(self.lane, case, "invalid", f"the app did not answer any more: {error}"))
                 return
-            if row.status == "invalid" and row.evidence.commands == [] and case.name not in self.retried:
+            unprepared = row.status == "invalid" and not row.evidence.commands
+            if unprepared and case.name not in self.retried:
                 # Nothing was done yet, so that a new app may be tried.
                 self.retried.add(case.name)
                 return
+            self.unprepared = self.unprepared + 1 if unprepared else 0
             pending.pop(0)
             if stage.headful and row.status == "observed":
                 await self._screenshot(row)
@@ -243,6 +257,13 @@ class _LaneRun:
 
     def _tell(self, text: str) -> None:
         self.run.report(Event(lane=str(self.lane), text=text))
+
+
+async def _end_on_termination() -> None:
+    """SIGTERM ends a run the way Ctrl-C does: everything that it started goes, what it saw is written."""
+    with anyio.open_signal_receiver(signal.SIGTERM) as signals:
+        async for _ in signals:
+            raise KeyboardInterrupt
 
 
 def leaves_traces(row: Row) -> bool:

@@ -72,7 +72,7 @@ async def open_stage(
         if lane.route == "raw":
             fixture, endpoint = await stack.enter_async_context(_raw(runtime, display, janitor))
         else:
-            fixture, endpoint = await stack.enter_async_context(_guarded(runtime, display, janitor))
+            fixture, endpoint = await stack.enter_async_context(_guarded(runtime, lane, display, janitor))
         if lane.embedding not in fixture.hello.embeddings:
             raise UnsupportedEmbeddingError(f"Electron {fixture.hello.electron} has no {lane.embedding}")
         await fixture.open(lane.embedding, window=lane.window)
@@ -96,13 +96,17 @@ async def _raw(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIte
 
 @asynccontextmanager
 async def _guarded(
-    runtime: Runtime, display: Display, janitor: Janitor
+    runtime: Runtime, lane: Lane, display: Display, janitor: Janitor
 ) -> AsyncIterator[tuple[Fixture, str]]:
     import focusguard  # late: what is measured is not needed to measure without it
 
+    # A plain window is a guest only where the app tells the bridge so, which it can only do with its own `require`.
+    bridge: focusguard.guard.BridgeMode = "app" if lane.embedding == "window" else "preload"
     async with (
         open_fixture_control(janitor=janitor) as control,
-        focusguard.launch(runtime, app=FIXTURE, env=control.env, display=display, janitor=janitor) as guard,
+        focusguard.launch(
+            runtime, app=FIXTURE, env=control.env, display=display, bridge=bridge, janitor=janitor
+        ) as guard,
     ):
         assert guard.process is not None
         yield await _connected(control, guard.process), guard.ws_endpoint
