@@ -18,6 +18,7 @@ COMMANDS = {
     "run": ("focusguard.cli.run", "run", "Start an Electron app with its guest pages behind the guard."),
     "attach": ("focusguard.cli.run", "attach", "Guard an app that runs already, through its debugging port."),
     "probe": ("focusguard.cli.probe", "probe", "Measure where agent input lands, raw and guarded."),
+    "soak": ("focusguard.cli.soak", "soak", "Have a person type on while agents do everything they can."),
     "electron": ("focusguard.cli.electron", "electron", "List, install and find Electron runtimes."),
 }
 #: Errors whose message is all that a user needs.

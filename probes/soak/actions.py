@@ -1,0 +1,327 @@
+"""What the agents of a soak do. Each action says how its effect shows in the guest's own page, read past the guard."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import anyio
+
+from probes.fixture import Fixture, FixtureError
+from probes.landing.cdp_client import CdpClient, CdpError, GuestSessions
+
+#: Seconds in which an effect must show.
+EFFECT_SECONDS = 5.0
+#: Seconds in which an action that was refused for a moment is tried again, as its error asks for.
+RETRY_SECONDS = 8.0
+
+Effect = Callable[[], Awaitable[bool]]
+#: Performs the action and gives what shows its effect; None where there is nothing in the page to see.
+Perform = Callable[["Agent"], Awaitable[Effect | None]]
+
+
+@dataclass(frozen=True)
+class Action:
+    """One kind of action.
+
+    Attributes:
+        weight: how often it is chosen, against the others.
+    """
+
+    name: str
+    perform: Perform
+    press: bool = False
+    weight: int = 4
+
+
+class Agent:
+    """One client on one guest."""
+
+    def __init__(
+        self, fixture: Fixture, client: CdpClient, sessions: GuestSessions, guest: int, seed: int
+    ) -> None:
+        self.fixture = fixture
+        self.client = client
+        self.guest = guest
+        self.sessions = sessions
+        self.chance = random.Random(f"{seed}/{guest}")
+        self.marks = itertools.count(1)
+        self.refusals = 0
+        self._places: dict[str, tuple[float, float]] = {}
+
+    async def learn(self) -> None:
+        """Note where the elements are."""
+        rects = await self.fixture.rects(self.guest)
+        self._places = {name: box.centre for name, box in rects.frames["main"].elements.items()}
+
+    def at(self, element: str) -> tuple[float, float]:
+        """The centre of an element, CSS pixels of the guest."""
+        return self._places[element]
+
+    def mark(self) -> str:
+        """A text that no person types and no other action uses: digits."""
+        return f"{self.guest}{next(self.marks):05d}"
+
+    async def page(self, code: str, frame: str = "main") -> Any:
+        """What the guest's page says, through the fixture and not through what is measured."""
+        return await self.fixture.execute(f"guest:{self.guest}/{frame}", code)
+
+    async def send(self, method: str, params: dict[str, Any] | None = None) -> dict[str, Any]:
+        """A command on the guest's root session; one that is refused for a moment is sent again."""
+        until = anyio.current_time() + RETRY_SECONDS
+        while True:
+            try:
+                return await self.client.send(method, params, session=self.sessions.root, timeout=15)
+            except CdpError as refusal:
+                retryable = str(refusal).startswith(
+                    ("browser_user_composing", "browser_focus_guard_unavailable")
+                )
+                if not retryable or anyio.current_time() > until:
+                    raise
+                self.refusals += 1
+                await anyio.sleep(0.05)
+
+    async def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:
+        """One mouse event."""
+        event = {"type": kind, "x": x, "y": y, "button": "left", "clickCount": 1, **more}
+        await self.send("Input.dispatchMouseEvent", event)
+
+    async def click(self, element: str, **more: Any) -> None:
+        """Press and release on an element."""
+        x, y = self.at(element)
+        await self.mouse("mousePressed", x, y, **more)
+        await self.mouse("mouseReleased", x, y, **more)
+
+    async def key(self, key: str, code: str, virtual: int, text: str = "", modifiers: int = 0) -> None:
+        """Press and release a key."""
+        event = {"key": key, "code": code, "windowsVirtualKeyCode": virtual, "modifiers": modifiers}
+        down = {"type": "keyDown", "text": text, **event} if text else {"type": "rawKeyDown", **event}
+        await self.send("Input.dispatchKeyEvent", down)
+        await self.send("Input.dispatchKeyEvent", {"type": "keyUp", **event})
+
+    async def count(self, name: str) -> int:
+        """One of the page's own counters."""
+        return int(await self.page(f"window.fixturePage.snapshot().counters[{name!r}] || 0"))
+
+    async def focus(self, element: str) -> None:
+        """Give an element the guest's own focus, past the guard."""
+        await self.fixture.focus_guest(element, guest=self.guest)
+
+
+async def seen(effect: Effect) -> bool:
+    """Whether an effect shows in time."""
+    with anyio.move_on_after(EFFECT_SECONDS):
+        while True:
+            try:
+                if await effect():
+                    return True
+            except FixtureError:
+                pass  # the page is on its way to another one
+            await anyio.sleep(0.01)
+    return False
+
+
+# -- presses --
+def _counts(element: str, counter: str, **more: Any) -> Perform:
+    async def perform(agent: Agent) -> Effect:
+        before = await agent.count(counter)
+        await agent.click(element, **more)
+
+        async def effect() -> bool:
+            return await agent.count(counter) > before
+
+        return effect
+
+    return perform
+
+
+def _focuses(element: str, frame: str = "main") -> Perform:
+    async def perform(agent: Agent) -> Effect:
+        await agent.page("document.activeElement && document.activeElement.blur()", frame)
+        await agent.click(element)
+
+        async def effect() -> bool:
+            return bool(await agent.page("document.activeElement.dataset.field || ''", frame))
+
+        return effect
+
+    return perform
+
+
+async def _double(agent: Agent) -> Effect:
+    before = await agent.count("button-double")
+    await agent.click("button")
+    await agent.click("button", clickCount=2)
+
+    async def effect() -> bool:
+        return await agent.count("button-double") > before
+
+    return effect
+
+
+async def _range(agent: Agent) -> Effect:
+    await agent.page("document.getElementById('range').value = 0")
+    x, y = agent.at("range")
+    await agent.mouse("mousePressed", x - 20, y)
+    await agent.mouse("mouseMoved", x, y, buttons=1)
+    await agent.mouse("mouseMoved", x + 20, y, buttons=1)
+    await agent.mouse("mouseReleased", x + 20, y)
+
+    async def effect() -> bool:
+        return int(await agent.page("document.getElementById('range').value")) > 50
+
+    return effect
+
+
+async def _tap(agent: Agent) -> Effect:
+    before = await agent.count("button")
+    x, y = agent.at("button")
+    await agent.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    await agent.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    async def effect() -> bool:
+        return await agent.count("button") > before
+
+    return effect
+
+
+# -- keys and text --
+async def _keys(agent: Agent) -> Effect:
+    await agent.focus("text")
+    text = agent.mark()
+    for digit in text:
+        await agent.key(digit, f"Digit{digit}", ord(digit), digit)
+
+    async def effect() -> bool:
+        return text in str(await agent.page("document.getElementById('text').value"))
+
+    return effect
+
+
+def _insert(field: str, frame: str = "main") -> Perform:
+    async def perform(agent: Agent) -> Effect:
+        await agent.fixture.focus_guest(field, guest=agent.guest, frame=frame)  # type: ignore[arg-type]
+        text = agent.mark()
+        await agent.send("Input.insertText", {"text": text})
+
+        async def effect() -> bool:
+            content = "(e => e.value === undefined ? e.textContent : e.value)"
+            found = await agent.page(f"{content}(document.querySelector('[data-field={field}]'))", frame)
+            return text in str(found)
+
+        return effect
+
+    return perform
+
+
+async def _replace(agent: Agent) -> Effect:
+    await agent.focus("text")
+    text = agent.mark()
+    await agent.key("a", "KeyA", 65, modifiers=2)
+    await agent.send("Input.insertText", {"text": text})
+
+    async def effect() -> bool:
+        return bool(await agent.page("document.getElementById('text').value") == text)
+
+    return effect
+
+
+async def _tab(agent: Agent) -> Effect:
+    await agent.focus("text")
+    await agent.key("Tab", "Tab", 9)
+
+    async def effect() -> bool:
+        return bool(await agent.page("document.activeElement.id") == "textarea")
+
+    return effect
+
+
+# -- focus by script, pages, and the rest --
+async def _dom_focus(agent: Agent) -> Effect:
+    await agent.page("document.activeElement && document.activeElement.blur()")
+    root = (await agent.send("DOM.getDocument", {"depth": 0}))["root"]["nodeId"]
+    node = (await agent.send("DOM.querySelector", {"nodeId": root, "selector": "#textarea"}))["nodeId"]
+    await agent.send("DOM.focus", {"nodeId": node})
+
+    async def effect() -> bool:
+        return bool(await agent.page("document.activeElement.id") == "textarea")
+
+    return effect
+
+
+async def _script_focus(agent: Agent) -> Effect:
+    await agent.page("document.activeElement && document.activeElement.blur()")
+    code = "window.focus(); document.getElementById('combobox').focus()"
+    await agent.send("Runtime.evaluate", {"expression": code, "userGesture": True})
+
+    async def effect() -> bool:
+        return bool(await agent.page("document.activeElement.id") == "combobox")
+
+    return effect
+
+
+async def _wheel(agent: Agent) -> Effect:
+    await agent.page("document.getElementById('scroll-area').scrollTop = 0")
+    x, y = agent.at("scroll-area")
+    await agent.send(
+        "Input.dispatchMouseEvent", {"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": 40}
+    )
+
+    async def effect() -> bool:
+        return float(await agent.page("document.getElementById('scroll-area').scrollTop")) > 0
+
+    return effect
+
+
+async def _reload(agent: Agent) -> Effect:
+    before = await agent.page("performance.timeOrigin")
+    await agent.send("Page.reload")
+
+    async def effect() -> bool:
+        now = "document.readyState === 'complete' && window.fixturePage ? performance.timeOrigin : 0"
+        origin = await agent.page(now)
+        return bool(origin and origin != before)
+
+    return effect
+
+
+async def _screenshot(agent: Agent) -> None:
+    await agent.send("Page.captureScreenshot", {"format": "jpeg", "quality": 20})
+
+
+async def _front(agent: Agent) -> None:
+    await agent.send("Page.bringToFront")
+    await agent.client.send("Target.activateTarget", {"targetId": agent.sessions.target_id}, timeout=15)
+
+
+async def _emulation(agent: Agent) -> None:
+    await agent.send("Emulation.setFocusEmulationEnabled", {"enabled": True})
+    await agent.send("Emulation.setFocusEmulationEnabled", {"enabled": False})
+
+
+ACTIONS: tuple[Action, ...] = (
+    Action("press-button", _counts("button", "button"), press=True, weight=10),
+    Action("press-checkbox", _counts("checkbox", "checkbox"), press=True),
+    Action("press-link", _counts("link", "link"), press=True, weight=2),
+    Action("press-text", _focuses("text"), press=True, weight=8),
+    Action("press-contenteditable", _focuses("contenteditable"), press=True),
+    Action("double-press", _double, press=True),
+    Action("drag-range", _range, press=True),
+    Action("tap", _tap, press=True, weight=2),
+    Action("keys", _keys, weight=4),
+    Action("insert-text", _insert("textarea"), weight=6),
+    Action("insert-text.same-site-frame", _insert("text", "same-site"), weight=3),
+    Action("insert-text.cross-site-frame", _insert("text", "cross-site"), weight=3),
+    Action("select-all-replace", _replace, weight=4),
+    Action("tab", _tab, weight=3),
+    Action("dom-focus", _dom_focus, weight=3),
+    Action("script-focus", _script_focus, weight=3),
+    Action("wheel", _wheel, weight=3),
+    Action("reload", _reload, weight=1),
+    Action("screenshot", _screenshot, weight=2),
+    Action("bring-to-front", _front, weight=3),
+    Action("focus-emulation", _emulation, weight=3),
+)

@@ -1,0 +1,371 @@
+"""Runs a soak: one person, an agent for each guest, one app behind the guard; then the raw control."""
+
+from __future__ import annotations
+
+import random
+import string
+from collections import Counter
+from collections.abc import AsyncIterator, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, field
+
+import anyio
+
+import focusguard
+from focusguard.electron.display import Display, isolated_display
+from focusguard.electron.janitor import Janitor, open_janitor
+from focusguard.electron.launching import launch_electron
+from focusguard.electron.person import Person
+from focusguard.electron.runtimes import Runtime
+from focusguard.policy.borrow import Pace
+from focusguard.policy.effects import Report
+from probes.fixture import FIXTURE, Fixture, FixtureGone, open_fixture_control
+from probes.landing.cdp_client import (
+    CdpClient,
+    CdpClosedError,
+    CdpError,
+    attach_guest,
+    find_guest,
+    open_client,
+)
+from probes.observed import Embedding, HostField, State
+from probes.soak.actions import ACTIONS, Action, Agent, seen
+from probes.soak.counting import count, spread
+from probes.soak.schema import ActionCount, Moment, RawControl, RuntimeFacts, SoakResult, Spread
+
+#: The person types letters, agents never do: whose a keystroke is, shows wherever it lands.
+LETTERS = string.ascii_lowercase
+#: Keystrokes after which the person's text is read and cleared, so that no field grows without end.
+BATCH = 250
+#: Seconds for the last keystrokes to arrive.
+SETTLE_SECONDS = 10.0
+
+Progress = Callable[[int, int, int], None]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a soak shall do.
+
+    Attributes:
+        rate: keystrokes per second.
+        guests: guests, and agents.
+        control: whether the raw control follows.
+    """
+
+    runtime: Runtime
+    embedding: Embedding = "webview"
+    host_field: HostField = "textarea"
+    keystrokes: int = 1000
+    rate: float = 25.0
+    seed: int = 1
+    pace: Pace = "between-keys"
+    guests: int = 2
+    control: bool = True
+
+
+@dataclass
+class Tally:
+    """What has been seen so far."""
+
+    counts: dict[str, ActionCount]
+    spent: dict[str, list[float]] = field(default_factory=dict)
+    moments: list[Moment] = field(default_factory=list)
+    strokes_ms: list[float] = field(default_factory=list)
+    late_ms: list[float] = field(default_factory=list)
+    held_ms: list[float] = field(default_factory=list)
+    waited_ms: list[float] = field(default_factory=list)
+    brought_home: int = 0
+    lost: int = 0
+    doubled: int = 0
+    out_of_order: int = 0
+    misdelivered: int = 0
+    leaked: int = 0
+    typed: int = 0
+    refused: int = 0
+    began: float = 0.0
+
+    def now(self) -> float:
+        """Milliseconds since the first keystroke."""
+        return (anyio.current_time() - self.began) * 1000
+
+
+class Trouble(Exception):
+    """The soak cannot go on; the message says why."""
+
+
+async def run(plan: Plan, progress: Progress) -> SoakResult:
+    """Run the soak and its raw control."""
+    began = anyio.current_time()
+    async with open_janitor() as janitor, isolated_display(janitor=janitor) as display:
+        tally = Tally({action.name: ActionCount(name=action.name, press=action.press) for action in ACTIONS})
+        because = ""
+        try:
+            async with _guarded(plan, display, janitor, tally) as (fixture, endpoint):
+                await _soak(plan, fixture, endpoint, display, tally, progress)
+        except (Trouble, FixtureGone, CdpClosedError) as trouble:
+            because = str(trouble)
+        control = None
+        if plan.control and not because:
+            control = await _control(plan, display, janitor, progress)
+    return _result(plan, tally, control, because, anyio.current_time() - began)
+
+
+def _result(plan: Plan, tally: Tally, control: RawControl | None, because: str, seconds: float) -> SoakResult:
+    for name, spent in tally.spent.items():
+        tally.counts[name].ms = Spread(**spread(spent))
+    done = list(tally.counts.values())
+    return SoakResult(
+        runtime=RuntimeFacts(
+            electron=plan.runtime.version, chromium=plan.runtime.chromium or "", sha256=plan.runtime.sha256
+        ),
+        embedding=plan.embedding,
+        host_field=plan.host_field,
+        rate=plan.rate,
+        seed=plan.seed,
+        pace=plan.pace,
+        complete=not because,
+        incomplete_because=because,
+        seconds=round(seconds, 1),
+        keystrokes=tally.typed,
+        presses=sum(each.done for each in done if each.press),
+        other_actions=sum(each.done for each in done if not each.press),
+        effects_missing=sum(each.missing for each in done),
+        refused=tally.refused,
+        lost=tally.lost,
+        out_of_order=tally.out_of_order,
+        doubled=tally.doubled,
+        misdelivered=tally.misdelivered,
+        leaked=tally.leaked,
+        brought_home=tally.brought_home,
+        borrow_ms=Spread(**spread(tally.held_ms)),
+        waited_ms=Spread(**spread(tally.waited_ms)),
+        late_ms=Spread(**spread(tally.late_ms)),
+        raw_control=control,
+        actions=[each for each in done if each.done],
+        timeline=tally.moments,
+        strokes_ms=tally.strokes_ms,
+    )
+
+
+# -- the apps --
+@asynccontextmanager
+async def _guarded(
+    plan: Plan, display: Display, janitor: Janitor, tally: Tally
+) -> AsyncIterator[tuple[Fixture, str]]:
+    async with (
+        open_fixture_control(janitor=janitor) as control,
+        focusguard.launch(
+            plan.runtime, FIXTURE, env=control.env, display=display, pace=plan.pace, janitor=janitor
+        ) as guard,
+    ):
+        fixture = await control.connected()
+        await fixture.open(plan.embedding, window="headful", guests=plan.guests)
+        guard.watch(lambda report: _note(report, tally))
+        yield fixture, guard.ws_endpoint
+
+
+@asynccontextmanager
+async def _raw(plan: Plan, display: Display, janitor: Janitor) -> AsyncIterator[tuple[Fixture, str]]:
+    async with (
+        open_fixture_control(janitor=janitor) as control,
+        launch_electron(
+            plan.runtime, FIXTURE, env=control.env, display=display, debugging="port", janitor=janitor
+        ) as process,
+    ):
+        fixture = await control.connected()
+        await fixture.open(plan.embedding, window="headful", guests=plan.guests)
+        assert process.debugging_url is not None
+        yield fixture, process.debugging_url
+
+
+def _note(report: Report, tally: Tally) -> None:
+    if not tally.began:
+        return
+    facts = report.facts
+    if report.kind == "borrow":
+        held, waited = float(facts.get("heldMs", 0)), float(facts.get("waitedMs", 0))
+        if facts.get("returned"):
+            tally.held_ms.append(held)
+        tally.waited_ms.append(waited)
+        tally.brought_home += int(facts.get("broughtHome", 0))
+        what = str(facts.get("method", ""))
+        tally.moments.append(Moment(kind="borrow", what=what, at_ms=tally.now(), ms=waited, held_ms=held))
+    elif report.kind == "refusal":
+        tally.refused += 1
+        tally.moments.append(Moment(kind="refusal", what=str(facts.get("code", "")), at_ms=tally.now()))
+
+
+# -- the soak --
+async def _soak(
+    plan: Plan, fixture: Fixture, endpoint: str, display: Display, tally: Tally, progress: Progress
+) -> None:
+    person = Person(display)
+    await fixture.reset()
+    await fixture.focus_host(plan.host_field, text="")
+    async with AsyncExitStack() as stack:
+        agents = [
+            await _agent(plan, fixture, await stack.enter_async_context(open_client(endpoint)), number)
+            for number in range(plan.guests)
+        ]
+        turn = anyio.Lock()
+        over = anyio.Event()
+        async with anyio.create_task_group() as tasks:
+            for agent in agents:
+                tasks.start_soon(_act, agent, tally, over, turn)
+            try:
+                await _type(plan, fixture, person, tally, turn, progress)
+            finally:
+                over.set()
+                await person.release_all()
+
+
+async def _agent(plan: Plan, fixture: Fixture, client: CdpClient, number: int) -> Agent:
+    opened = fixture.opened
+    assert opened is not None
+    url = opened.guests[number].url
+    sessions = await attach_guest(client, await find_guest(client, url), url, frames=False)
+    agent = Agent(fixture, client, sessions, number, plan.seed)
+    await agent.learn()
+    return agent
+
+
+async def _type(
+    plan: Plan, fixture: Fixture, person: Person, tally: Tally, turn: anyio.Lock, progress: Progress
+) -> None:
+    chance = random.Random(plan.seed)
+    tally.began = anyio.current_time()
+    while tally.typed < plan.keystrokes:
+        text = "".join(chance.choices(LETTERS, k=min(BATCH, plan.keystrokes - tally.typed)))
+        since = (await fixture.state(logs=False)).seq
+        started = anyio.current_time()
+        strokes = await person.type(text, plan.rate, jitter=0.3, seed=plan.seed + tally.typed)
+        downs = [stroke for stroke in strokes if stroke.kind == "key-down"]
+        first = downs[0].at_ns
+        offset = (started - tally.began) * 1000
+        for number, stroke in enumerate(downs):
+            at = (stroke.at_ns - first) / 1e6
+            tally.strokes_ms.append(round(offset + at, 1))
+            tally.late_ms.append(max(0.0, at - number * 1000 / plan.rate))
+        tally.typed += len(text)
+        # Agents pause between two of their actions while the batch is read: what is late must still be counted to it.
+        async with turn:
+            await _read(plan, fixture, text, since, tally)
+        done = tally.counts.values()
+        progress(tally.typed, sum(each.done for each in done), tally.lost + tally.misdelivered + tally.leaked)
+
+
+async def _read(plan: Plan, fixture: Fixture, text: str, since: int, tally: Tally) -> None:
+    """Count what became of a batch."""
+    got: list[str] = []
+    state = await fixture.state(since=since)
+    with anyio.move_on_after(SETTLE_SECONDS):
+        while len(got) < len(text):
+            state = await fixture.state(since=since)
+            got = _host_letters(state)
+            if len(got) < len(text):
+                await anyio.sleep(0.05)
+    counted = count(list(text), got)
+    tally.lost += counted.lost
+    tally.doubled += counted.doubled
+    tally.out_of_order += counted.out_of_order
+    for document in state.documents:
+        if document.role == "guest":
+            keys = document.records("keydown")
+            tally.misdelivered += sum(
+                1 for each in keys if each.key and each.key in LETTERS and not each.ctrl
+            )
+        elif document.role == "host":
+            inputs = document.records("keydown", "input")
+            tally.leaked += sum(1 for each in inputs if _of_agent(each.key) or _of_agent(each.data))
+    typed = "".join(got)
+    value = str(_field_value(state, plan.host_field))
+    if not counted.clean or (
+        value is not None and plan.host_field != "terminal" and not value.endswith(typed)
+    ):
+        _blame(state, text, value, tally)
+
+
+def _host_letters(state: State) -> list[str]:
+    return [
+        str(record.key)
+        for document in state.documents
+        if document.role == "host"
+        for record in document.records("keydown")
+        if record.key is not None and record.key in LETTERS and not record.ctrl
+    ]
+
+
+def _of_agent(text: str | None) -> bool:
+    return bool(text) and any(character.isdigit() for character in str(text))
+
+
+def _field_value(state: State, name: HostField) -> object:
+    host = state.document("host")
+    return host.values.get(name, "")
+
+
+def _blame(state: State, text: str, value: str, tally: Tally) -> None:
+    """A batch that is not exact: characters that the field did not take count as lost where no key was missed."""
+    missing = Counter(text) - Counter(value)
+    if missing and not tally.lost:
+        tally.lost += sum(missing.values())
+
+
+async def _act(agent: Agent, tally: Tally, over: anyio.Event, turn: anyio.Lock) -> None:
+    weights = [action.weight for action in ACTIONS]
+    while not over.is_set():
+        action = agent.chance.choices(ACTIONS, weights)[0]
+        await _perform(agent, action, tally)
+        async with turn:
+            pass
+
+
+async def _perform(agent: Agent, action: Action, tally: Tally) -> None:
+    counted, started = tally.counts[action.name], tally.now()
+    fine = True
+    try:
+        effect = await action.perform(agent)
+        spent = tally.now() - started
+        if effect is not None:
+            fine = await seen(effect)
+    except CdpError as refusal:
+        spent, fine = tally.now() - started, False
+        what = f"{action.name}: {refusal}"[:200]
+        tally.moments.append(Moment(kind="refusal", what=what, at_ms=tally.now(), agent=agent.guest))
+    counted.done += 1
+    counted.missing += not fine
+    tally.spent.setdefault(action.name, []).append(spent)
+    tally.moments.append(
+        Moment(kind="action", what=action.name, at_ms=started, ms=spent, fine=fine, agent=agent.guest)
+    )
+
+
+# -- the control --
+async def _control(plan: Plan, display: Display, janitor: Janitor, progress: Progress) -> RawControl:
+    """The same typing with an agent that presses straight on Electron's own port: what is lost without the guard."""
+    chance = random.Random(plan.seed)
+    typed = lost = 0
+    async with _raw(plan, display, janitor) as (fixture, endpoint):
+        person = Person(display)
+        async with open_client(endpoint) as client:
+            agent = await _agent(plan, fixture, client, 0)
+            while typed < plan.keystrokes:
+                await fixture.reset()
+                await fixture.focus_host(plan.host_field, text="")
+                text = "".join(chance.choices(LETTERS, k=min(BATCH, plan.keystrokes - typed)))
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(_press_on, agent)
+                    await person.type(text, plan.rate, jitter=0.3, seed=plan.seed + typed)
+                    tasks.cancel_scope.cancel()
+                await fixture.settle()
+                lost += count(list(text), _host_letters(await fixture.state())).lost
+                typed += len(text)
+                progress(typed, 0, 0)
+    return RawControl(keystrokes=typed, lost=lost)
+
+
+async def _press_on(agent: Agent) -> None:
+    while True:
+        await agent.click("button")
+        await anyio.sleep(0.1)
