@@ -352,6 +352,10 @@ class Fixture:
     async def _ask(self, model: type[M], op: str, /, **params: Any) -> M:
         return model.model_validate(await self.request(op, **params))
 
+    async def hang_up(self) -> None:
+        """Closes the line. For the control only."""
+        await self._stream.aclose()
+
     def answered(self, message: dict[str, Any]) -> None:
         """Takes an answer from the line. For the control only."""
         waiting = self._waiting.get(message.get("id", 0))
@@ -394,6 +398,11 @@ class FixtureControl:
         if self._fixture is None:
             raise FixtureGone(f"gone: no fixture connected within {timeout:g} s")
         return self._fixture
+
+    async def close(self) -> None:
+        """Hangs up; the app ends by itself then."""
+        if self._fixture is not None:
+            await self._fixture.hang_up()
 
     async def serve(self, stream: SocketStream) -> None:
         """Talks with one app until it goes; a second one is turned away."""

@@ -15,8 +15,9 @@ import pytest
 
 from focusguard.electron.display import Display
 from focusguard.electron.janitor import Janitor
+from focusguard.electron.launching import launch_electron
 from focusguard.electron.runtimes import Runtime
-from probes.fixture import Fixture, FixtureError, FixtureGone, open_fixture_control, run_fixture
+from probes.fixture import FIXTURE, Fixture, FixtureError, FixtureGone, open_fixture_control, run_fixture
 from probes.landing.cdp_client import attach_guest, find_guest, open_client
 from probes.observed import Document, Embedding, State
 
@@ -55,7 +56,7 @@ async def shared(
     embedding: Embedding, runtime: Runtime, display: Display, janitor: Janitor
 ) -> AsyncIterator[Fixture]:
     """The app, hidden, with one guest in each embedding in turn."""
-    async with run_fixture(runtime, display=display, debugging="port", janitor=janitor) as app:
+    async with run_fixture(runtime, display=display, guests=0, debugging="port", janitor=janitor) as app:
         if embedding in app.hello.embeddings:
             await app.open(embedding)
         yield app
@@ -69,9 +70,9 @@ def fixture(shared: Fixture, embedding: Embedding) -> Fixture:
     return shared
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def app(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Fixture]:
-    """The app with a webview, for one test alone."""
+    """The app with a webview."""
     async with run_fixture(runtime, display=display, janitor=janitor) as started:
         yield started
 
@@ -313,6 +314,7 @@ class TestStage:
         assert (await app.add_guest()).index == 0
         with pytest.raises(FixtureError, match=r"^no-room"):
             await app.add_guest()
+        await app.open("webview")
 
     async def test_reset_brings_a_guest_home(self, app: Fixture) -> None:
         opened = await app.describe()
@@ -386,11 +388,25 @@ class TestControl:
             with pytest.raises(FixtureGone, match=r"no fixture connected within 0\.05 s"):
                 await control.connected(timeout=0.05)
 
-    async def test_the_app_leaves_with_its_driver(self, app: Fixture, eventually: Eventually) -> None:
-        process = app.process
-        assert process is not None
-        with pytest.raises(FixtureGone):
-            await app.quit()
-            await anyio.sleep(0.5)
-            await app.state()
-        await eventually(lambda: process.returncode is not None)
+    async def test_an_app_that_quits_is_named(
+        self, runtime: Runtime, display: Display, janitor: Janitor, eventually: Eventually
+    ) -> None:
+        async with run_fixture(runtime, display=display, guests=0, janitor=janitor) as leaving:
+            process = leaving.process
+            assert process is not None
+            await leaving.quit()
+            await eventually(lambda: process.returncode is not None)
+            with pytest.raises(FixtureGone, match=r"^gone: "):
+                await leaving.state()
+
+    async def test_the_app_leaves_with_its_driver(
+        self, runtime: Runtime, display: Display, janitor: Janitor
+    ) -> None:
+        async with (
+            open_fixture_control() as control,
+            launch_electron(runtime, FIXTURE, env=control.env, display=display, janitor=janitor) as process,
+        ):
+            await control.connected()
+            await control.close()
+            with anyio.fail_after(10):
+                await process.wait()

@@ -32,7 +32,7 @@ async def shared(
     embedding: Embedding, runtime: Runtime, display: Display, janitor: Janitor
 ) -> AsyncIterator[Fixture]:
     """The app in a window with the focus, with one guest in each embedding in turn."""
-    async with run_fixture(runtime, display=display, window="headful", janitor=janitor) as app:
+    async with run_fixture(runtime, display=display, guests=0, janitor=janitor) as app:
         if embedding in app.hello.embeddings:
             await app.open(embedding, window="headful")
         yield app
