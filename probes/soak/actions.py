@@ -50,16 +50,14 @@ class Agent:
         self.chance = random.Random(f"{seed}/{guest}")
         self.marks = itertools.count(1)
         self.refusals = 0
-        self._places: dict[str, tuple[float, float]] = {}
 
-    async def learn(self) -> None:
-        """Note where the elements are."""
-        rects = await self.fixture.rects(self.guest)
-        self._places = {name: box.centre for name, box in rects.frames["main"].elements.items()}
-
-    def at(self, element: str) -> tuple[float, float]:
-        """The centre of an element, CSS pixels of the guest."""
-        return self._places[element]
+    async def at(self, element: str) -> tuple[float, float]:
+        """The centre of an element, CSS pixels of the guest, with the page scrolled back to its beginning."""
+        box = await self.page(
+            f"(() => {{ window.scrollTo(0, 0); const box = document.getElementById({element!r}).getBoundingClientRect();"
+            " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
+        )
+        return float(box[0]), float(box[1])
 
     def mark(self) -> str:
         """A text that no person types and no other action uses: digits."""
@@ -91,7 +89,7 @@ class Agent:
 
     async def click(self, element: str, **more: Any) -> None:
         """Press and release on an element."""
-        x, y = self.at(element)
+        x, y = await self.at(element)
         await self.mouse("mousePressed", x, y, **more)
         await self.mouse("mouseReleased", x, y, **more)
 
@@ -164,7 +162,7 @@ async def _double(agent: Agent) -> Effect:
 
 async def _range(agent: Agent) -> Effect:
     await agent.page("document.getElementById('range').value = 0")
-    x, y = agent.at("range")
+    x, y = await agent.at("range")
     await agent.mouse("mousePressed", x - 20, y)
     await agent.mouse("mouseMoved", x, y, buttons=1)
     await agent.mouse("mouseMoved", x + 20, y, buttons=1)
@@ -178,7 +176,7 @@ async def _range(agent: Agent) -> Effect:
 
 async def _tap(agent: Agent) -> Effect:
     before = await agent.count("button")
-    x, y = agent.at("button")
+    x, y = await agent.at("button")
     await agent.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
     await agent.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
 
@@ -265,7 +263,7 @@ async def _script_focus(agent: Agent) -> Effect:
 
 async def _wheel(agent: Agent) -> Effect:
     await agent.page("document.getElementById('scroll-area').scrollTop = 0")
-    x, y = agent.at("scroll-area")
+    x, y = await agent.at("scroll-area")
     await agent.send(
         "Input.dispatchMouseEvent", {"type": "mouseWheel", "x": x, "y": y, "deltaX": 0, "deltaY": 40}
     )

@@ -56,8 +56,8 @@ def render_html(result: SoakResult) -> str:
 Refused for a moment: {result.refused}.</p>
 {_spreads(result)}{_actions(result)}
 <h2>Timeline</h2>
-<p class="key">Each row is {ROW_MS // 1000} s. Ticks: keystrokes. In the middle: {_legend("borrow", "the focus was away")}.
-Below: {_legend("press", "presses")}, {_legend("other", "other actions")}, {_legend("refusal", "refusals")},
+<p class="key">Each row is {ROW_MS // 1000} s. Ticks: keystrokes.
+In the middle: {_legend("borrow", "the focus was away")}. Below: {_legend("press", "presses")}, {_legend("other", "other actions")}, {_legend("refusal", "refusals")},
 {_legend("missing", "effects not seen")}.</p>
 {_timeline(result)}</html>
 """
@@ -81,8 +81,8 @@ def _spreads(result: SoakResult) -> str:
 
 def _actions(result: SoakResult) -> str:
     rows = "".join(
-        f"<tr><td>{escape(each.name)}</td><td>{each.done}</td><td class={'bad' if each.missing else 'good'}>{each.missing}"
-        f"</td><td>{each.ms.p50}</td><td>{each.ms.p99}</td></tr>"
+        f"<tr><td>{escape(each.name)}</td><td>{each.done}</td>"
+        f"<td class={'bad' if each.missing else 'good'}>{each.missing}</td><td>{each.ms.p50}</td><td>{each.ms.p99}</td></tr>"
         for each in result.actions
     )
     head = "<tr><th>action</th><th>done</th><th>effect not seen</th><th>p50 ms</th><th>p99 ms</th></tr>"
@@ -92,14 +92,10 @@ def _actions(result: SoakResult) -> str:
 def _timeline(result: SoakResult) -> str:
     last = max([0.0, *result.strokes_ms[-1:], *(each.at_ms for each in result.timeline[-1:])])
     rows = min(MAX_ROWS, int(last // ROW_MS) + 1)
-    parts: list[str] = []
-    for at in result.strokes_ms:
-        if (place := _place(at, rows)) is not None:
-            x, y = place
-            parts.append(f'<path d="M{x:.1f} {y + 2}v9" stroke="#555"/>')
-    for moment in result.timeline:
-        if (place := _place(moment.at_ms, rows)) is not None:
-            parts.append(_mark(moment, *place))
+    placed = ((at, _place(at, rows)) for at in result.strokes_ms)
+    parts = [f'<path d="M{at[0]:.1f} {at[1] + 2}v9" stroke="#555"/>' for _, at in placed if at is not None]
+    marks = ((moment, _place(moment.at_ms, rows)) for moment in result.timeline)
+    parts += [_mark(moment, *at) for moment, at in marks if at is not None]
     cut = "" if rows * ROW_MS >= last else f"<p>The first {rows * ROW_MS // 1000} s are shown.</p>"
     return f'<svg width="{WIDTH}" height="{rows * ROW_HEIGHT}">{"".join(parts)}</svg>{cut}'
 
@@ -122,4 +118,5 @@ def _mark(moment: Moment, x: float, y: int) -> str:
         press = moment.what.startswith(("press", "double", "drag", "tap"))
         colour = COLOURS["missing" if moment.fine is False else "press" if press else "other"]
         top, height = 24 + 9 * (moment.agent or 0), 8
-    return f'<rect x="{x:.1f}" y="{y + top}" width="{max(1.0, width):.1f}" height="{height}" fill="{colour}">{title}</rect>'
+    box = f'x="{x:.1f}" y="{y + top}" width="{max(1.0, width):.1f}" height="{height}"'
+    return f'<rect {box} fill="{colour}">{title}</rect>'

@@ -225,9 +225,7 @@ async def _agent(plan: Plan, fixture: Fixture, client: CdpClient, number: int) -
     assert opened is not None
     url = opened.guests[number].url
     sessions = await attach_guest(client, await find_guest(client, url), url, frames=False)
-    agent = Agent(fixture, client, sessions, number, plan.seed)
-    await agent.learn()
-    return agent
+    return Agent(fixture, client, sessions, number, plan.seed)
 
 
 async def _type(
