@@ -57,7 +57,8 @@ Refused for a moment: {result.refused}.</p>
 {_spreads(result)}{_actions(result)}
 <h2>Timeline</h2>
 <p class="key">Each row is {ROW_MS // 1000} s. Ticks: keystrokes.
-In the middle: {_legend("borrow", "the focus was away")}. Below: {_legend("press", "presses")}, {_legend("other", "other actions")}, {_legend("refusal", "refusals")},
+In the middle: {_legend("borrow", "the focus was away")}.
+Below: {_legend("press", "presses")}, {_legend("other", "other actions")}, {_legend("refusal", "refusals")},
 {_legend("missing", "effects not seen")}.</p>
 {_timeline(result)}</html>
 """
@@ -82,7 +83,8 @@ def _spreads(result: SoakResult) -> str:
 def _actions(result: SoakResult) -> str:
     rows = "".join(
         f"<tr><td>{escape(each.name)}</td><td>{each.done}</td>"
-        f"<td class={'bad' if each.missing else 'good'}>{each.missing}</td><td>{each.ms.p50}</td><td>{each.ms.p99}</td></tr>"
+        f"<td class={'bad' if each.missing else 'good'}>{each.missing}</td>"
+        f"<td>{each.ms.p50}</td><td>{each.ms.p99}</td></tr>"
         for each in result.actions
     )
     head = "<tr><th>action</th><th>done</th><th>effect not seen</th><th>p50 ms</th><th>p99 ms</th></tr>"
