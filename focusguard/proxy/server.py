@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Protocol
 
 import anyio
@@ -24,6 +24,8 @@ from focusguard.proxy.access import Access, Refusal
 CHUNK = 1 << 18
 #: Seconds for a client to take its last bytes when its connection is ended.
 CLOSE_SECONDS = 2.0
+#: Sockets beyond the clients, for discovery and for requests that are still being read.
+SPARE_SOCKETS = 64
 
 _log = logging.getLogger("focusguard.server")
 
@@ -59,6 +61,7 @@ class Connection:
         self._unsent = 0
         self._more = anyio.Event()
         self._ended = False
+        self.scope = anyio.CancelScope()
 
     def send(self, data: bytes) -> None:
         """Queue one text message; a client that leaves too much unread is ended."""
@@ -66,7 +69,20 @@ class Connection:
             return
         self._protocol.send_text(data)
         self.flush()
-        if self._unsent > self._limits.outgoing_bytes:
+
+    def close(self, code: int, reason: str) -> None:
+        """Begin to end the connection; a client that does not take its last bytes is cut off."""
+        if not self._ended and self._protocol.state is State.OPEN:
+            self._protocol.send_close(code, reason)
+            self._gather()
+        self._ended = True
+        self.scope.deadline = min(self.scope.deadline, anyio.current_time() + CLOSE_SECONDS)
+        self._more.set()
+
+    def flush(self) -> None:
+        """Take what the protocol wants written: messages, and answers to pings that a client may send without end."""
+        self._gather()
+        if self._unsent > self._limits.outgoing_bytes and not self._ended:
             _log.warning(
                 "client %d leaves %d bytes unread: its connection is ended", self.client, self._unsent
             )
@@ -74,16 +90,7 @@ class Connection:
             self._unsent = 0
             self.close(CloseCode.TRY_AGAIN_LATER, f"more than {self._limits.outgoing_bytes} bytes unread")
 
-    def close(self, code: int, reason: str) -> None:
-        """Begin to end the connection."""
-        if not self._ended and self._protocol.state is State.OPEN:
-            self._protocol.send_close(code, reason)
-            self.flush()
-        self._ended = True
-        self._more.set()
-
-    def flush(self) -> None:
-        """Take what the protocol wants written."""
+    def _gather(self) -> None:
         for data in self._protocol.data_to_send():
             if data:
                 self._outgoing.append(data)
@@ -112,6 +119,7 @@ class Server:
         self._peer = peer
         self._limits = limits
         self._connections: dict[int, Connection] = {}
+        self._sockets = 0
         self._next = 1
         self.access: Access
 
@@ -147,10 +155,18 @@ class Server:
     # -- one connection ----------------------------------------------------------------------------------------------
     async def _serve(self, stream: SocketStream) -> None:
         async with stream:
+            if self._sockets >= self._limits.clients + SPARE_SOCKETS:
+                _log.warning("%d connections are open: one more was ended", self._sockets)
+                return
+            self._sockets += 1
             try:
                 await self._converse(stream)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError, anyio.EndOfStream):
                 return
+            except Exception:  # a fault met by one connection must not end the others
+                _log.exception("the server failed on a connection")
+            finally:
+                self._sockets -= 1
 
     async def _converse(self, stream: SocketStream) -> None:
         protocol = ServerProtocol(max_size=self._limits.message_bytes)
@@ -160,12 +176,9 @@ class Server:
         if request is None:
             return
         path = self.access.check(request.path, list(request.headers.raw_items()))
-        upgrade = (
-            "websocket" in request.headers.get("Upgrade", "").lower() if isinstance(path, str) else False
-        )
         if isinstance(path, Refusal):
             await _answer(stream, path.status, "text/plain", path.text.encode())
-        elif not upgrade:
+        elif not any("websocket" in value.lower() for value in request.headers.get_all("Upgrade")):
             status, content_type, body = await self._peer.http(request.method, path)
             await _answer(stream, status, content_type, body)
         else:
@@ -193,29 +206,28 @@ class Server:
         self._connections[client] = connection
         self._peer.joined(client, where)
         try:
-            async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._write, connection, tasks)
-                await self._read(stream, protocol, connection)
-                connection.close(CloseCode.NORMAL_CLOSURE, "")
-                tasks.cancel_scope.deadline = anyio.current_time() + CLOSE_SECONDS
+            with connection.scope:
+                async with anyio.create_task_group() as tasks:
+                    tasks.start_soon(self._write, connection)
+                    await self._read(stream, protocol, connection)
+                    connection.close(CloseCode.NORMAL_CLOSURE, "")
         finally:
             del self._connections[client]
             self._peer.left(client)
 
-    async def _write(self, connection: Connection, tasks: anyio.abc.TaskGroup) -> None:
-        try:
+    async def _write(self, connection: Connection) -> None:
+        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
             await connection.write()
-        except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-            pass
         # What was said is written, or nobody takes it: there is nothing more to read either.
-        tasks.cancel_scope.cancel()
+        connection.scope.cancel()
 
     async def _read(self, stream: SocketStream, protocol: ServerProtocol, connection: Connection) -> None:
         fragments: list[bytes] = []
         while True:
             for event in protocol.events_received():
-                if isinstance(event, Frame):
-                    self._take(connection, protocol, event, fragments)
+                if isinstance(event, Frame) and not self._take(connection, event, fragments):
+                    protocol.fail(CloseCode.UNSUPPORTED_DATA, "CDP messages are text")
+                    break
             connection.flush()
             if protocol.state is not State.OPEN or protocol.close_expected():
                 return
@@ -225,19 +237,19 @@ class Server:
                 return
             protocol.receive_data(data)
 
-    def _take(
-        self, connection: Connection, protocol: ServerProtocol, frame: Frame, fragments: list[bytes]
-    ) -> None:
+    def _take(self, connection: Connection, frame: Frame, fragments: list[bytes]) -> bool:
+        """Take a frame; whether it is one that a client may send."""
+        if frame.opcode is Opcode.BINARY:
+            return False
         if frame.opcode is Opcode.TEXT and frame.fin:
             self._peer.said(connection.client, bytes(frame.data))
-        elif frame.opcode is Opcode.BINARY:
-            protocol.fail(CloseCode.UNSUPPORTED_DATA, "CDP messages are text")
         elif frame.opcode in (Opcode.TEXT, Opcode.CONT):
             fragments.append(bytes(frame.data))
             if frame.fin:
                 whole = b"".join(fragments)
                 fragments.clear()
                 self._peer.said(connection.client, whole)
+        return True
 
 
 async def _read_request(stream: SocketStream, protocol: ServerProtocol) -> Request | None:

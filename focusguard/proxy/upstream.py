@@ -136,7 +136,12 @@ class WebSocketUpstream:
         """
         try:
             connection = await connect(
-                url, max_size=None, compression=None, ping_interval=None, open_timeout=CONNECT_SECONDS
+                url,
+                max_size=None,
+                compression=None,
+                ping_interval=None,
+                open_timeout=CONNECT_SECONDS,
+                proxy=None,  # the app is on this machine, whatever proxy the environment names
             )
         except (OSError, TimeoutError, InvalidHandshake) as fault:
             raise UpstreamFailed(
