@@ -12,6 +12,7 @@ from typing import Any
 import anyio
 import anyio.lowlevel
 import pytest
+from anyio.abc import SocketAttribute, SocketStream
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from focusguard.cdp.limits import Limits
@@ -285,7 +286,7 @@ class TestManyClients:
         command = b'{"id":1,"method":"Target.attachToTarget","params":{"targetId":"%b","flatten":true}}'
         await stream.send(frame(1, command % GUEST.encode()))
         await stream.receive()
-        raw = stream.extra(anyio.abc.SocketAttribute.raw_socket)
+        raw = stream.extra(SocketAttribute.raw_socket)
         raw.setsockopt(
             __import__("socket").SOL_SOCKET, __import__("socket").SO_LINGER, struct.pack("ii", 1, 0)
         )
