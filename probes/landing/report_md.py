@@ -97,16 +97,21 @@ def _controls(result: LandingResult) -> list[str]:
     return lines
 
 
-def _matrix(result: LandingResult) -> list[str]:
-    columns = columns_of(result)
-    lines = [
-        "| case | guest's focus | " + " | ".join(column.title for column in columns) + " |",
-        "| --- " * (len(columns) + 2) + "|",
-    ]
-    for case, focus in case_order(result):
-        cells = [_cell(result, case, column) for column in columns]
-        lines.append(f"| `{case}` | {focus} | " + " | ".join(cells) + " |")
-    return lines
+def _matrix(result: LandingResult, level: str = "###") -> list[str]:
+    """One table for each embedding: side by side they would be too wide to read."""
+    lines: list[str] = []
+    for embedding in result.plan.embeddings:
+        columns = [column for column in columns_of(result) if column.embedding == embedding]
+        if len(result.plan.embeddings) > 1:
+            lines += [f"{level} {embedding}", ""]
+        titles = [f"{column.window} {column.route}" for column in columns]
+        lines += [f"| case | guest's focus | {' | '.join(titles)} |", "| --- " * (len(columns) + 2) + "|"]
+        for case, focus in case_order(result):
+            cells = [_cell(result, case, column) for column in columns]
+            if any(cell != "–" for cell in cells):
+                lines.append(f"| `{case}` | {focus} | {' | '.join(cells)} |")
+        lines.append("")
+    return lines[:-1]
 
 
 def _cell(result: LandingResult, case: str, column: Column) -> str:
