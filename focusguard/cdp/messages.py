@@ -144,6 +144,11 @@ def _encode(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
+def with_params(message: Envelope, params: dict[str, Any]) -> Envelope:
+    """The same message with other parameters."""
+    return msgspec.structs.replace(message, params=msgspec.Raw(_encode(params)))
+
+
 def params_of(message: Envelope) -> dict[str, Any]:
     """The command's or event's parameters as a dict.
 

@@ -17,7 +17,7 @@ from focusguard.cdp.messages import Envelope, MalformedMessage
 from focusguard.cdp.sessions import Session, SessionTable
 from focusguard.cdp.targets import Guest, TargetTree
 from focusguard.errors import Code, GuardError, ProtocolError
-from focusguard.policy import effects
+from focusguard.policy import effects, keys
 from focusguard.policy.borrow import Borrower, Pace
 from focusguard.policy.browser import VirtualBrowser
 from focusguard.policy.discovery import Discovery
@@ -263,6 +263,9 @@ class Guard:
     def _take_input(self, caller: Caller, session: Session, message: Envelope, rule: Rule) -> None:
         guest = self._guest_of(session)
         params = messages.params_of(message)
+        if rule.treatment is Treatment.KEY and "nativeVirtualKeyCode" in params:
+            params = keys.for_the_page(params)
+            message = messages.with_params(message, params)
         job = Job(caller, session, caller.method, params, bytes(message.params) or b"{}", rule, message)
         self._input.submit(guest, job)
 
@@ -391,7 +394,7 @@ class Guard:
 
     # -- the bridge --------------------------------------------------------------------------------------------------
     def _bridge_joined(self, event: effects.BridgeJoined) -> None:
-        self._wire.bridge_joined()
+        self._wire.bridge_joined(str(event.hello.get("electron", "")))
         self.domain.bridge = {
             k: event.hello[k] for k in ("version", "pid", "electron", "chromium") if k in event.hello
         }

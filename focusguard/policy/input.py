@@ -218,7 +218,7 @@ class InputDesk:
     # -- keys and text -----------------------------------------------------------------------------------------------
     def _key(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulate(guest)
-        events = keys.to_electron(job.params)
+        events = keys.to_electron(job.params, self._wire.electron)
         if events is None or not self._wire.bridge_here:
             place = None if keys.leaves_guest(job.params) else (yield from self._locate(guest, job))
             if place is not None and place.child is not None:

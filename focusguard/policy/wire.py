@@ -44,6 +44,7 @@ class Wire:
         self.outbox: list[effects.Command] = []
         self.flows = Flows(self.post, self._start_alarm, self.cancel_timer)
         self.bridge_here = False
+        self.electron = 0
         #: Counts the bridges that have joined.
         self.bridge_number = 0
         self.upstream_here = True
@@ -220,8 +221,10 @@ class Wire:
                 lambda sid: messages.readdress(message, command_id=waiting.command_id, session_id=sid),
             )
 
-    def bridge_joined(self) -> None:
-        """A bridge is there."""
+    def bridge_joined(self, electron: str) -> None:
+        """A bridge is there, in an app of this Electron."""
+        major = electron.partition(".")[0]
+        self.electron = int(major) if major.isdecimal() else 0
         self.bridge_here = True
         self.bridge_number += 1
 
