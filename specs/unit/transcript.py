@@ -363,6 +363,27 @@ class Transcript:
         return session
 
     # -- the page, asked where its focus is ----------------------------------------------------------------------------
+    def page_is_asked(self, session: str, context: int = 7) -> Call:
+        """The next question to a document; what comes before it when it is the first one is answered on the way."""
+        while True:
+            assert self.app.calls, f"nobody asks {session}"
+            call = self.app.calls.popleft()
+            assert call.session == session, f"the app got {call}"
+            expression = call.params.get("expression", "")
+            if call.method == "Page.createIsolatedWorld":
+                call.answers({"executionContextId": context})
+            elif call.method == "Emulation.setFocusEmulationEnabled" or expression == SCRIPT:
+                call.answers({"result": {"type": "undefined"}})
+            else:
+                assert call.method == "Runtime.evaluate", f"the app got {call}"
+                return call
+
+    def page_is_painted(self, session: str, painted: bool) -> None:
+        """Answers whether a document gets a frame."""
+        asked = self.page_is_asked(session)
+        assert "painted(" in asked.params["expression"], f"the app got {asked}"
+        asked.answers({"result": {"type": "boolean", "value": painted}})
+
     def page_says(
         self,
         session: str,
@@ -372,23 +393,10 @@ class Transcript:
         seen: dict[str, list[int]] | None = None,
         context: int = 7,
     ) -> None:
-        """Answers one look into a document: it holds the focus itself, or a frame in it does.
-
-        What comes before the look when a document is asked for the first time (focus emulation, the isolated world,
-        its script) is answered on the way.
-        """
-        while True:
-            assert self.app.calls, f"nobody asks {session} where the focus is"
-            call = self.app.calls.popleft()
-            assert call.session == session, f"the app got {call}"
-            expression = call.params.get("expression", "")
-            if call.method == "Page.createIsolatedWorld":
-                call.answers({"executionContextId": context})
-            elif call.method == "Emulation.setFocusEmulationEnabled" or expression == SCRIPT:
-                call.answers({"result": {"type": "undefined"}})
-            else:
-                break
-        assert call.method == "Runtime.evaluate" and "look(" in expression, f"the app got {call}"
+        """Answers one look into a document: it holds the focus itself, or a frame in it does."""
+        call = self.page_is_asked(session, context)
+        expression = call.params["expression"]
+        assert "look(" in expression, f"the app got {call}"
         if frame is None:
             types = json.loads(expression[expression.index("look(") + 5 : expression.rindex("]") + 1])
             value = {
