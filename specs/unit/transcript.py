@@ -133,7 +133,7 @@ class Bridge:
         """The bridge is gone."""
         self._transcript.feed(effects.BridgeLeft())
 
-    def tells(self, event: str, **params: Any) -> None:
+    def tells(self, event: str, /, **params: Any) -> None:
         """An event of the bridge."""
         self._transcript.feed(effects.BridgeTold(event, params))
 
