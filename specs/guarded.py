@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Literal
 
 import anyio
+import pytest
 
 import focusguard
 from focusguard.electron.display import Display
@@ -214,7 +215,7 @@ async def stage(
     embedding: Embedding = "webview",
     env: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Stage]:
-    """Starts the fixture, with the guard around it (bridge preloaded) or with a debugging port, and connects an agent."""
+    """Starts the fixture with the guard around it (bridge preloaded), or raw with a port, and connects an agent."""
     async with AsyncExitStack() as stack:
         control = await stack.enter_async_context(open_fixture_control(janitor=janitor))
         variables = {**control.env, **(env or {})}
@@ -257,3 +258,8 @@ def shown(record: Record) -> str:
     """One record as a word or two: `keydown textarea 'a'`."""
     said = record.key if record.key is not None else record.data
     return f"{record.type} {record.target}" + ("" if said is None else f" {said!r}")
+
+
+#: What a class or spec runs on: `staged` of specs/headful/conftest.py.
+guarded = pytest.mark.parametrize("staged", ["guarded"], indirect=True, scope="module")
+raw = pytest.mark.parametrize("staged", ["raw"], indirect=True, scope="module")
