@@ -24,7 +24,7 @@ class Envelope(msgspec.Struct, omit_defaults=True, gc=False):
     params: msgspec.Raw = _NO_RAW
     result: msgspec.Raw = _NO_RAW
     error: msgspec.Raw = _NO_RAW
-    sessionId: str | None = None
+    sessionId: str | None = None  # noqa: N815 - as it is called on the wire
 
 
 class MalformedMessage(errors.ProtocolError):
@@ -85,7 +85,7 @@ def decode_command(data: bytes) -> Envelope:
 
 
 def _decode_loosely(data: bytes) -> Envelope:
-    """Decode what the fast decoder refuses: half surrogate pairs, which Chromium sends and takes as `\\ud83d`.
+    """Decode what the fast decoder refuses: half surrogate pairs, which Chromium takes and sends.
 
     Raises:
         MalformedMessage: it is not a CDP message.

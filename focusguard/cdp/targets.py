@@ -106,7 +106,7 @@ class TargetTree:
 
 
 TAB_PREFIX = "tab-"
-#: The one browser context that clients see, whatever partitions the app uses; Playwright leaves a page without one alone.
+#: The one browser context that clients see, whatever partitions the app uses; Playwright leaves a page without one be.
 CONTEXT_ID = "F0C05000000000000000000000000000"
 
 

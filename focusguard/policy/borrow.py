@@ -36,6 +36,8 @@ RECHECK_MS = 50
 BRIDGE_SECONDS = 2.0
 #: Seconds to wait while another action on the same host has the focus.
 TURN_SECONDS = 15.0
+#: What the pane may say before a command is sent; anything else means that the person's focus is not safe.
+SAFE_STATES = ("held", "guest-focused", "nothing-to-hold")
 
 
 class Hands(Protocol):
@@ -65,7 +67,12 @@ class BridgeHands:
 
     def begin(self, guest: Guest, *, take: bool, pace_ms: int, ready_ms: int) -> Flow[dict[str, Any]]:
         """See `Hands`."""
-        params = {"webContentsId": guest.web_contents_id, "paceMs": pace_ms, "readyMs": ready_ms, "take": take}
+        params = {
+            "webContentsId": guest.web_contents_id,
+            "paceMs": pace_ms,
+            "readyMs": ready_ms,
+            "take": take,
+        }
         seconds = BRIDGE_SECONDS + (pace_ms + ready_ms) / 1000
         held = yield from call_or_undo(Bridge("borrow.begin", params), seconds, self._give_back)
         if held.get("lease") is None:
@@ -85,7 +92,9 @@ class BridgeHands:
         bridge_number, number = self._open.pop(lease)
         if bridge_number != self._wire.bridge_number:
             raise Gone("the bridge was lost meanwhile, and has given the focus back")
-        result = yield from call(Bridge("borrow.end", {"lease": number, "recheckMs": recheck_ms}), BRIDGE_SECONDS)
+        result = yield from call(
+            Bridge("borrow.end", {"lease": number, "recheckMs": recheck_ms}), BRIDGE_SECONDS
+        )
         return result
 
     def repair(self, guest: Guest) -> Flow[dict[str, Any]]:
@@ -169,6 +178,9 @@ class Borrower:
             state = str(held.get("state"))
             if state == "composing":
                 raise self._refusal(Code.USER_COMPOSING)
+            if state not in SAFE_STATES:
+                detail = f"the host page could not keep the person's focus ({state}); nothing was sent"
+                raise self._refusal(Code.FOCUS_GUARD_UNAVAILABLE, detail)
             return Lease(hands, turn, held.get("lease"), state, float(held.get("waitedMs", 0)))
         except CallFailed as fault:
             turn.release()

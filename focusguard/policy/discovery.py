@@ -1,4 +1,4 @@
-"""How the guard learns of guests: the app's targets, the bridge's word on each, and a session of its own on every guest."""
+"""How the guard learns of guests: the app's targets, the bridge's word on each, and a session of its own on it."""
 
 from __future__ import annotations
 

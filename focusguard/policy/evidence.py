@@ -19,7 +19,7 @@ from focusguard.policy.flow import CallFailed, Flow, Gone, Post, TimedOut, Upstr
 WORLD = "focusguard"
 #: Runs once in every world that is asked.
 SCRIPT = resources.files("focusguard.policy").joinpath("evidence.js").read_text("utf-8")
-#: Seconds that a guest's renderer has to answer a question; a page may be busy for a while, a stopped one never answers.
+#: Seconds that a guest's renderer has to answer a question; a page may be busy for a while, a stopped one stays silent.
 ANSWER_SECONDS = 2.0
 #: Seconds after which an input that no document has seen counts as missed.
 MISS_SECONDS = 1.0
@@ -149,4 +149,5 @@ def locate(worlds: Worlds, guest: Guest, types: list[str]) -> Flow[Place]:
 
 def wait_expression(types: list[str], seen: dict[str, list[int]], *, character: bool) -> str:
     """The page-side wait for one of `types`, beginning from what was seen before the input."""
-    return f"focusguard.wait({json.dumps(types)}, {json.dumps(seen)}, {json.dumps(character)}, {int(MISS_SECONDS * 1000)})"
+    arguments = (types, seen, character, int(MISS_SECONDS * 1000))
+    return f"focusguard.wait({', '.join(map(json.dumps, arguments))})"

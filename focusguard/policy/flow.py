@@ -205,7 +205,7 @@ class Flows:
         self._schedule(lambda: self._step(flow, None, None, finish))
 
     def _schedule(self, step: Callable[[], None]) -> None:
-        # Steps run one after the other, never nested: a settled handle must not resume a flow inside another one's step.
+        # Steps run one after the other, never nested: a settled handle must not resume a flow inside another's step.
         self._runnable.append(step)
         if self._stepping:
             return

@@ -20,8 +20,8 @@ SPEED = 800
 REPEAT_DELAY_MS = 250
 #: Other input of the guest waits for a gesture.
 LONGEST_SECONDS = 60.0
-#: What the mouse event behind an emulated touch takes over; Chromium injects it as a mouse event too, but answers before
-#: it is handled (probe case touch-from-mouse).
+#: What the mouse event behind an emulated touch takes over; Chromium injects it as a mouse event too, but answers
+#: before it is handled (probe case touch-from-mouse).
 _OF_MOUSE = ("type", "x", "y", "button", "clickCount", "modifiers", "deltaX", "deltaY")
 #: Half the distance of the two fingers at the start of a pinch, CSS pixels.
 SPREAD = 60

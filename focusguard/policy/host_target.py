@@ -7,6 +7,7 @@ person's keys that fall into a borrow cannot be stopped at the guest and brought
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from importlib import resources
 from typing import Any
 
@@ -14,7 +15,16 @@ from focusguard.cdp.sessions import Session, SessionTable
 from focusguard.cdp.targets import Guest, TargetTree
 from focusguard.errors import Code, GuardError
 from focusguard.policy.evidence import ANSWER_SECONDS, Worlds
-from focusguard.policy.flow import CallFailed, Flow, FlowFault, Gone, TimedOut, Upstream, call
+from focusguard.policy.flow import (
+    CallFailed,
+    Flow,
+    FlowFault,
+    Gone,
+    TimedOut,
+    Upstream,
+    call,
+    call_or_undo,
+)
 from focusguard.policy.wire import Wire
 
 _FILES = resources.files("focusguard.bridge") / "electron"
@@ -76,13 +86,24 @@ class HostTarget:
                 "keys": 0,
                 "keysMs": 0,
             }
-            held = yield from self._ask(host_id, f"begin({json.dumps(order)})", ready_ms / 1000)
+            question = f"begin({json.dumps(order)})"
+            drop = self._drop(host_id, lease)
+            held = yield from self._ask(host_id, question, ready_ms / 1000, late=drop)
             if held["state"] != "unknown-guest":
                 break
         if held["state"] != "held":
             return {"state": held["state"], "lease": None, "waitedMs": 0}
         self._lease_at[lease] = host_id
         return {"state": "held", "lease": lease, "waitedMs": 0}
+
+    def _drop(self, host_id: str, lease: str) -> Callable[[object], None]:
+        """Has the pane forget a lease that it granted when nobody waited for it any more."""
+
+        def drop(_: object) -> None:
+            ask = self._ask(host_id, f"drop({json.dumps(lease)})", ANSWER_SECONDS)
+            self._wire.flows.start(ask, failed=lambda _: None)
+
+        return drop
 
     def end(self, lease: str, *, recheck_ms: int) -> Flow[dict[str, Any]]:
         """As the bridge's `borrow.end`."""
@@ -106,19 +127,23 @@ class HostTarget:
     # -- the host page -------------------------------------------------------------------------------------------------
     def _find(self, guest: Guest) -> Flow[tuple[str, int]]:
         """The target and the number of the webview that holds a guest."""
-        assert guest.session_id is not None
-        _, mine = yield from self._worlds.evaluate(guest.session_id, guest.target_id, "performance.timeOrigin")
+        if guest.session_id is None:
+            raise GuardError(Code.ERROR, "the guest is gone; nothing was sent")
+        _, mine = yield from self._worlds.evaluate(
+            guest.session_id, guest.target_id, "performance.timeOrigin"
+        )
         for info in list(self._tree.infos.values()):
             if info["type"] != "page" or info["targetId"] in self._tree.guests:
                 continue
             try:
                 numbers = yield from self._learn(info["targetId"])
-            except FlowFault:
+            except (FlowFault, GuardError):
                 continue  # a window that does not answer does not hold this guest, or cannot be asked about it
             for number, origin in numbers:
                 if origin == mine["value"]:
                     return info["targetId"], number
-        raise GuardError(Code.FOCUS_GUARD_UNAVAILABLE, "no window of the app says that it holds this guest; nothing was sent")
+        nobody = "no window of the app says that it holds this guest; nothing was sent"
+        raise GuardError(Code.FOCUS_GUARD_UNAVAILABLE, nobody)
 
     def _learn(self, host_id: str) -> Flow[list[tuple[int, float]]]:
         event = json.dumps(LEARN_EVENT)
@@ -126,13 +151,18 @@ class HostTarget:
         found = yield from self._evaluate(host_id, {"expression": LEARN % event}, ANSWER_SECONDS)
         return [(number, origin) for number, origin in json.loads(found)]
 
-    def _ask(self, host_id: str, question: str, seconds: float) -> Flow[Any]:
+    def _ask(
+        self, host_id: str, question: str, seconds: float, *, late: Callable[[object], None] | None = None
+    ) -> Flow[Any]:
         for fresh in (False, True):
             if fresh or host_id not in self._panes:
                 yield from self._place(host_id)
-            params = {"expression": f"globalThis.__focusguardPane.{question}", "contextId": self._panes[host_id]}
+            params = {
+                "expression": f"globalThis.__focusguardPane.{question}",
+                "contextId": self._panes[host_id],
+            }
             try:
-                return (yield from self._evaluate(host_id, params, seconds))
+                return (yield from self._evaluate(host_id, params, seconds, late=late))
             except CallFailed:
                 if fresh:
                     raise
@@ -141,18 +171,31 @@ class HostTarget:
     def _place(self, host_id: str) -> Flow[None]:
         session_id = yield from self._session(host_id)
         made = yield from call(
-            Upstream("Page.createIsolatedWorld", {"frameId": host_id, "worldName": PANE_WORLD}, session_id), ANSWER_SECONDS
+            Upstream("Page.createIsolatedWorld", {"frameId": host_id, "worldName": PANE_WORLD}, session_id),
+            ANSWER_SECONDS,
         )
         self._panes[host_id] = made["executionContextId"]
         source = f"(() => {{{PANE}\n}})();0"
-        yield from self._evaluate(host_id, {"expression": source, "contextId": self._panes[host_id]}, ANSWER_SECONDS)
+        yield from self._evaluate(
+            host_id, {"expression": source, "contextId": self._panes[host_id]}, ANSWER_SECONDS
+        )
 
-    def _evaluate(self, host_id: str, params: dict[str, Any], seconds: float) -> Flow[Any]:
+    def _evaluate(
+        self,
+        host_id: str,
+        params: dict[str, Any],
+        seconds: float,
+        *,
+        late: Callable[[object], None] | None = None,
+    ) -> Flow[Any]:
         session_id = yield from self._session(host_id)
         full = {**params, "awaitPromise": True, "returnByValue": True}
-        answer = yield from call(Upstream("Runtime.evaluate", full, session_id), seconds)
+        request = Upstream("Runtime.evaluate", full, session_id)
+        answer = yield from call_or_undo(request, seconds, late or (lambda _: None))
         if "exceptionDetails" in answer:
-            raise CallFailed({"message": f"the host page could not be asked: {answer['exceptionDetails'].get('text')}"})
+            raise CallFailed(
+                {"message": f"the host page could not be asked: {answer['exceptionDetails'].get('text')}"}
+            )
         return answer["result"].get("value")
 
     def _session(self, host_id: str) -> Flow[str]:
@@ -160,9 +203,17 @@ class HostTarget:
         if known is not None and self._sessions.get(known) is not None:
             return known
         try:
-            made = yield from call(Upstream("Target.attachToTarget", {"targetId": host_id, "flatten": True}), ANSWER_SECONDS)
+            made = yield from call_or_undo(
+                Upstream("Target.attachToTarget", {"targetId": host_id, "flatten": True}),
+                ANSWER_SECONDS,
+                lambda late: self._wire.post(
+                    Upstream("Target.detachFromTarget", {"sessionId": late["sessionId"]})
+                ),
+            )
         except (CallFailed, Gone, TimedOut):
-            raise GuardError(Code.FOCUS_GUARD_UNAVAILABLE, "the host window is gone; nothing was sent") from None
+            raise GuardError(
+                Code.FOCUS_GUARD_UNAVAILABLE, "the host window is gone; nothing was sent"
+            ) from None
         session_id = str(made["sessionId"])
         # The guard's own, and of no guest: no client can ever reach it.
         self._sessions.add(Session(session_id, None, host_id, guest_id=""))

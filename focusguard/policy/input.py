@@ -34,8 +34,8 @@ from focusguard.policy.paint import PaintWatch
 from focusguard.policy.table import INPUT_BOUND, ON_GUEST, Rule, Treatment, borrows, lingers
 from focusguard.policy.wire import Caller, Wire
 
-#: Seconds for which a press is waited for with the pane watching: the focus goes home as soon as Chromium moves it, so a
-#: busy page that answers late costs the person nothing.
+#: Seconds for which a press is waited for with the pane watching: the focus goes home as soon as Chromium moves it,
+#: so a busy page that answers late costs the person nothing.
 HOLD_SECONDS = 2.0
 #: Seconds for the app to answer the fence behind a command that was sent with the focus in the guest.
 FENCE_SECONDS = 2.0
@@ -58,6 +58,7 @@ class Job:
     raw: bytes
     rule: Rule
     message: Envelope | None = None
+    receipt: Receipt = field(default_factory=Receipt)
 
 
 @dataclass(slots=True)
@@ -87,11 +88,14 @@ class Lane:
 class InputDesk:
     """Carries out input, one guest at a time in order."""
 
-    def __init__(self, wire: Wire, worlds: Worlds, borrower: Borrower, paint: PaintWatch) -> None:
+    def __init__(
+        self, wire: Wire, worlds: Worlds, borrower: Borrower, paint: PaintWatch, receipts: Receipts
+    ) -> None:
         self._wire = wire
         self._worlds = worlds
         self._borrower = borrower
         self._paint = paint
+        self._receipts = receipts
         self._lanes: dict[str, Lane] = {}
         self._held: dict[tuple[int, str], Held] = {}
 

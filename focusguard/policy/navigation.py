@@ -36,7 +36,9 @@ class Navigator:
                 lease.pass_turn()
             result: Result = yield Await(handle, ANSWER_SECONDS)
         except TimedOut:
-            raise GuardError(Code.TIMEOUT, f"no answer to {request.method} within {ANSWER_SECONDS:g} s") from None
+            raise GuardError(
+                Code.TIMEOUT, f"no answer to {request.method} within {ANSWER_SECONDS:g} s"
+            ) from None
         finally:
             if lease is not None:
                 self._borrower.end_later(lease, guest, WATCH_SECONDS)
@@ -69,4 +71,5 @@ class Navigator:
         except GuardError as refusal:
             if refusal.code is Code.USER_COMPOSING:
                 raise
-            return None  # a navigation takes no focus by itself: it does not depend on the host page answering
+            # A navigation takes no focus by itself: it does not depend on the host page answering.
+            return None

@@ -34,10 +34,16 @@ class Treatment(StrEnum):
 
 MEANING: dict[Treatment, str] = {
     Treatment.FORWARD: "Sent on unchanged, on the client's own session.",
-    Treatment.KEY: "Sent to the frame that has the focus inside the guest; the focus is borrowed where only CDP can express it.",
-    Treatment.TEXT: "Inserted in the frame that has the focus inside the guest; refused where nothing there takes text.",
+    Treatment.KEY: (
+        "Sent to the frame that has the focus inside the guest; the focus is borrowed where only CDP can express it."
+    ),
+    Treatment.TEXT: (
+        "Inserted in the frame that has the focus inside the guest; refused where nothing there takes text."
+    ),
     Treatment.COMPOSE: "Sent through CDP while the focus is borrowed.",
-    Treatment.POINTER: "Sent through CDP in order; a press, a touch or a tap borrows the focus, the rest does not need it.",
+    Treatment.POINTER: (
+        "Sent through CDP in order; a press, a touch or a tap borrows the focus, the rest does not need it."
+    ),
     Treatment.GESTURE: "Done as the touch, mouse and wheel events that make it up, in order.",
     Treatment.RELOAD: "The guest is reloaded through the bridge, or from inside where there is none.",
     Treatment.FOCUSING: "Sent on in order, while the person's focus and input method are watched.",
@@ -57,7 +63,7 @@ class Rule:
 
     Attributes:
         why: the reason, for the reader of the table.
-        bound: seconds after which a forwarded command is answered with `browser_timeout`; None: no bound of the guard's.
+        bound: seconds after which a forwarded command is answered with `browser_timeout`; None: no bound here.
         frame: whether it waits for a frame, which a guest that is not painted never gives.
     """
 
