@@ -122,11 +122,15 @@ class Stage:
         await self.fixture.reset()
         return await self.fixture.settle()
 
-    async def guest(self, index: int = 0) -> GuestSessions:
-        """The agent's sessions on a guest, its cross-site frame and the one inside that."""
+    def url(self, index: int = 0) -> str:
+        """A guest's address."""
         opened = self.fixture.opened
         assert opened is not None
-        url = opened.guests[index].url
+        return opened.guests[index].url
+
+    async def guest(self, index: int = 0) -> GuestSessions:
+        """The agent's sessions on a guest, its cross-site frame and the one inside that."""
+        url = self.url(index)
         target = await find_guest(self.client, url)
         if target not in self._sessions:
             self._sessions[target] = await attach_guest(self.client, target, url, frames=True)
@@ -201,6 +205,14 @@ class Stage:
         """The state once nothing moves any more."""
         await self.fixture.settle()
         return await self.fixture.state(since=since)
+
+
+def endpoint(on: Stage) -> str:
+    """Where further clients of the stage connect."""
+    if on.guard is not None:
+        return on.guard.ws_endpoint
+    assert on.fixture.process is not None and on.fixture.process.debugging_url is not None
+    return on.fixture.process.debugging_url
 
 
 @asynccontextmanager
