@@ -8,6 +8,7 @@ from typing import Any
 from focusguard.cdp.targets import TargetTree
 from focusguard.errors import METHOD_NOT_FOUND, ProtocolError
 from focusguard.policy.borrow import Borrower
+from focusguard.policy.receipts import Receipts
 
 WEAKER = (
     "without a bridge keys borrow the focus too, and a person's keys during a borrow cannot be brought home"
@@ -17,14 +18,21 @@ WEAKER = (
 class GuardDomain:
     """Status and metrics, for any client on any session."""
 
-    def __init__(self, tree: TargetTree, borrower: Borrower, version: str) -> None:
+    def __init__(self, tree: TargetTree, borrower: Borrower, receipts: Receipts, version: str) -> None:
         self._tree = tree
         self._borrower = borrower
+        self._receipts = receipts
         self._version = version
         self.bridge: dict[str, Any] | None = None
 
-    def handle(self, method: str) -> dict[str, Any]:
+    def handle(self, method: str, client: int) -> dict[str, Any]:
         """Answer a method of the domain."""
+        if method == "FocusGuard.enable":
+            self._receipts.enable(client)
+            return {}
+        if method == "FocusGuard.disable":
+            self._receipts.disable(client)
+            return {}
         if method == "FocusGuard.getStatus":
             return self.status()
         if method == "FocusGuard.getMetrics":

@@ -28,6 +28,7 @@ from focusguard.policy.host_target import HostTarget
 from focusguard.policy.input import InputDesk, Job
 from focusguard.policy.navigation import Navigator
 from focusguard.policy.paint import PaintWatch
+from focusguard.policy.receipts import Receipts
 from focusguard.policy.table import Rule, Treatment, rule_for
 from focusguard.policy.wire import Caller, Wire
 
@@ -74,7 +75,10 @@ class Guard:
         )
         self._navigator = Navigator(self._wire, self._borrower)
         self._paint = PaintWatch(self._wire, self._worlds)
-        self._input = InputDesk(self._wire, self._worlds, self._borrower, self._paint)
+        self._receipts = Receipts(self._wire)
+        self._input = InputDesk(
+            self._wire, self._worlds, self._borrower, self._paint, self._receipts
+        )
         self._browser = VirtualBrowser(
             self._wire,
             self.tree,
@@ -91,7 +95,7 @@ class Guard:
             bridge_expected=options.bridge_expected,
             gone=self._input.guest_gone,
         )
-        self.domain = GuardDomain(self.tree, self._borrower, options.version)
+        self.domain = GuardDomain(self.tree, self._borrower, self._receipts, options.version)
         self.product: dict[str, Any] = {}
         self._roots: dict[int, Session | None] = {}
         self._unattached: dict[int, list[bytes]] = {}
@@ -158,6 +162,7 @@ class Guard:
         if not self._wire.client_here(client):
             return
         self._wire.client_lost(client)
+        self._receipts.disable(client)
         self._browser.forget(client)
         self._unattached.pop(client, None)
         self._roots.pop(client, None)
@@ -227,7 +232,7 @@ class Guard:
         elif treatment in (Treatment.NAVIGATION, Treatment.RELOAD) and session is not None:
             self._navigate(caller, session, message, rule)
         elif treatment is Treatment.GUARD:
-            self._wire.answer(caller, self.domain.handle(method))
+            self._wire.answer(caller, self.domain.handle(method, caller.client))
         elif treatment in (Treatment.ANSWER, Treatment.WAKE):
             self._answer_quietly(caller, session, messages.params_of(message))
         elif treatment in (Treatment.VIRTUAL, Treatment.OFFER):

@@ -31,6 +31,7 @@ from focusguard.policy.flow import (
 )
 from focusguard.policy.held import KEY, Held, Press
 from focusguard.policy.paint import PaintWatch
+from focusguard.policy.receipts import Receipt, Receipts
 from focusguard.policy.table import INPUT_BOUND, ON_GUEST, Rule, Treatment, borrows, lingers
 from focusguard.policy.wire import Caller, Wire
 
@@ -155,10 +156,12 @@ class InputDesk:
 
     def _pass(self, lane: Lane, job: Job) -> None:
         assert job.caller is not None and job.message is not None
-        number = id(job.caller)
+        caller, late = job.caller, None
+        number = id(caller)
         lane.passing.add(number)
 
         def answered() -> None:
+            self._receipts.tell(caller, job.receipt, None)
             lane.passing.discard(number)
             if not lane.passing and lane.drained is not None:
                 lane.drained.settle()
@@ -170,7 +173,6 @@ class InputDesk:
             self._wire.fail(job.caller, fault)
             return
         self._note(lane.guest, job)
-        caller, late = job.caller, None
         if job.rule.frame:
             late = lambda: self._paint.look_into(lane.guest, caller)  # noqa: E731
         self._wire.forward(caller, job.message, session_id, job.rule.bound or INPUT_BOUND, late)
@@ -178,10 +180,15 @@ class InputDesk:
     def _end(self, item: Job | Release, outcome: dict[str, Any] | Exception) -> None:
         if isinstance(item, Release):
             item.ended()
-        elif item.caller is not None and isinstance(outcome, Exception):
+            return
+        if item.caller is None:
+            return
+        fault = outcome if isinstance(outcome, Exception) else None
+        if isinstance(outcome, Exception):
             self._wire.fail(item.caller, outcome)
-        elif item.caller is not None and not isinstance(outcome, Exception):
+        else:
             self._wire.answer(item.caller, outcome)
+        self._receipts.tell(item.caller, item.receipt, fault)
 
     def _run(self, lane: Lane, item: Job | Release) -> Flow[dict[str, Any]]:
         if lane.passing:
@@ -267,38 +274,52 @@ class InputDesk:
     ) -> Flow[dict[str, Any]]:
         """Send through the bridge and answer when the page has handled it."""
         self._check_wanted(job)
-        expression = wait_expression(types, place.seen, character=character)
-        params = {
-            "expression": expression,
-            "contextId": place.context_id,
-            "awaitPromise": True,
-            "returnByValue": True,
-        }
-        watch = yield Post(Upstream("Runtime.evaluate", params, place.session_id))
+        watch = yield Post(self._watch(place, types, character=character))
         sent = yield Post(send)
         self._note(guest, job)
+        job.receipt.way = "insert-text" if send.method == "text.insert" else "send-input-event"
         try:
             yield Await(sent, BRIDGE_SECONDS)
         except Gone:
             raise GuardError(Code.BRIDGE_LOST, "the bridge went away while the input was sent") from None
         except (CallFailed, TimedOut) as fault:
             raise GuardError(Code.ERROR, f"the app did not take the input: {fault}") from None
+        yield from self._seen(job, watch)
+        return {}
+
+    def _watch(self, place: Place, types: list[str], *, character: bool) -> Upstream:
+        """The question to the frame whether it has handled the input that comes."""
+        params = {
+            "expression": wait_expression(types, place.seen, character=character),
+            "contextId": place.context_id,
+            "awaitPromise": True,
+            "returnByValue": True,
+        }
+        return Upstream("Runtime.evaluate", params, place.session_id)
+
+    def _seen(self, job: Job, watch: Handle) -> Flow[None]:
+        """Wait until the page has handled the input.
+
+        Raises:
+            GuardError: no document saw it, or none says so in time.
+        """
         try:
             seen = yield Await(watch, MISS_SECONDS + ANSWER_SECONDS)
         except (CallFailed, Gone):
-            return {}  # the document went away because of the input: a submit or a link
+            return  # the document went away because of the input: a submit or a link
         except TimedOut:
             raise GuardError(
                 Code.TIMEOUT, "the page has not handled the input yet; it may still do so"
             ) from None
-        if seen.get("result", {}).get("value") == "missed":
+        job.receipt.verdict = str(seen.get("result", {}).get("value", "unverified"))
+        if job.receipt.verdict == "missed":
             raise GuardError(Code.INPUT_NOT_DELIVERED)
-        return {}
 
     def _to_frame(self, guest: Guest, child: Child, job: Job) -> Flow[dict[str, Any]]:
         """To a frame with a process of its own: its session routes exactly (input_handler.cc)."""
         yield from self._emulate_child(child)
         self._check_wanted(job)
+        job.receipt.way, job.receipt.frame_id = "frame-session", child.info["targetId"]
         handle = yield Post(Upstream(job.method, job.params, child.session_id, job.raw or None))
         self._note(guest, job)
         return (yield from self._answered(handle))
@@ -306,6 +327,7 @@ class InputDesk:
     # -- what needs the focus ----------------------------------------------------------------------------------------
     def _borrowed(self, guest: Guest, job: Job, *, take: bool) -> Flow[dict[str, Any]]:
         self._check_wanted(job)
+        job.receipt.way = "borrow"
         lease = yield from self._borrower.begin(guest, take=take)
         fault: Exception | None = None
         handle = Handle()
@@ -322,6 +344,9 @@ class InputDesk:
         else:
             ended = yield from self._borrower.end(lease)
             self._wire.report("borrow", method=job.method, waitedMs=lease.waited_ms, **ended)
+            facts = ("heldMs", "broughtHome")
+            job.receipt.borrow = {name: ended[name] for name in facts if name in ended}
+            job.receipt.borrow["waitedMs"] = lease.waited_ms
         if fault is not None:
             raise fault
         return (yield from self._answered(handle))
