@@ -18,6 +18,7 @@ from specs.unit.transcript import HELLO, VERSION, target
 
 Message = dict[str, Any]
 HOST, WINDOW = "HOST", "WINDOW"
+HIDDEN = (HOST, WINDOW)
 
 
 @dataclass
@@ -53,8 +54,10 @@ class Peer:
 class Outside:
     """The guard and the books of everybody around it."""
 
-    def __init__(self) -> None:
-        self.guard = Guard(Options("1.0", pace="at-once", limits=Limits(sessions=12, pending=40)))
+    def __init__(self, *, weaker: bool = False) -> None:
+        limits = Limits(sessions=12, pending=40)
+        self.guard = Guard(Options("1.0", pace="at-once", bridge_expected=not weaker, limits=limits))
+        self.weaker = weaker
         self.now = 0.0
         self.timers: dict[int, float] = {}
         self.calls: list[AppCall] = []
@@ -63,7 +66,7 @@ class Outside:
         self.targets: dict[str, Message] = {}
         self.frames: dict[str, str] = {}
         self.sessions: dict[str, AppSession] = {}
-        self.leases: set[int] = set()
+        self.leases: set[int | str] = set()
         self.bridge = False
         self.app = True
         self.broken = True
@@ -73,7 +76,8 @@ class Outside:
             call = self.calls.pop()
             assert call.method == method
             self.reply(call, VERSION)
-        self.join_bridge()
+        if not weaker:
+            self.join_bridge()
         self.appear(HOST, "page")
         self.appear(WINDOW, "page")
 
@@ -126,11 +130,13 @@ class Outside:
             assert session == expected, f"{message} answers on another session than {expected}"
             said = message.get("result", {}).get("token")
             assert said in (None, token), f"{message} is somebody else's, not {token}"
-            if isinstance(message.get("result", {}).get("sessionId"), str):
-                peer.sessions.append(message["result"]["sessionId"])
+            made = message.get("result", {}).get("sessionId")
+            if isinstance(made, str):
+                assert made not in self.sessions or self.sessions[made].target_id not in HIDDEN
+                peer.sessions.append(made)
         elif message["method"] == "Target.attachedToTarget":
             peer.sessions.append(message["params"]["sessionId"])
-            assert message["params"]["targetInfo"]["targetId"] not in (HOST, WINDOW)
+            assert message["params"]["targetInfo"]["targetId"] not in HIDDEN
         else:
             shown = json.dumps(message["params"])
             assert f'"{HOST}"' not in shown and f'"{WINDOW}"' not in shown, (
@@ -142,9 +148,9 @@ class Outside:
         if call.method.startswith("Input."):
             assert call.session is not None, f"{call} is input for the whole window"
             session = self.sessions.get(call.session)
-            assert session is None or session.target_id not in (HOST, WINDOW), f"{call} is input for a host"
-        if call.method == "Target.attachToTarget":
-            assert call.params["targetId"] not in (HOST, WINDOW), f"{call} reaches a hidden target"
+            assert session is None or session.target_id not in HIDDEN, f"{call} is input for a host"
+        if call.method == "Target.attachToTarget" and not self.weaker:
+            assert call.params["targetId"] not in HIDDEN, f"{call} reaches a hidden target"
         if self.app:
             self.calls.append(call)
 
@@ -287,9 +293,33 @@ class Outside:
                 self.drop(session, tell=True)
                 self.reply(call, {})
         elif choose([True, True, True, False]):
-            self.reply(call, self._result(call, choose))
+            hidden = call.session is not None and self.sessions[call.session].target_id in HIDDEN
+            self.reply(call, self._pane(call, choose) if hidden else self._result(call, choose))
         else:
+            if call.session is not None and self.sessions[call.session].target_id == HOST:
+                self.leases.clear()  # the host page was loaded anew, and its pane with it
             self.reply(call, None, "it did not work")
+
+    def _pane(self, call: AppCall, choose: Callable[[list[Any]], Any]) -> Message:
+        """The host page, where the guard asks the pane itself."""
+        expression = call.params.get("expression", "")
+        asked = expression.removeprefix("globalThis.__focusguardPane.")
+        value: Any = {}
+        if call.method == "Page.createIsolatedWorld":
+            return {"executionContextId": self.serial()}
+        if asked.startswith("begin("):
+            value = choose([self._held, self._held, self._refused])(choose)
+            if value["state"] == "held":
+                self.leases.add(json.loads(asked[6:-1])["lease"])
+        elif asked.startswith("end("):
+            self.leases.discard(json.loads(asked[4:-1])["lease"])
+            value = {"returned": True, "reason": "returned", "heldMs": 3}
+        elif asked.startswith("drop("):
+            self.leases.discard(json.loads(asked[5:-1]))
+        elif "executeJavaScript" in expression and call.session is not None:
+            here = self.guests() if self.sessions[call.session].target_id == HOST else []
+            value = json.dumps([[int(guest[1:]), int(guest[1:])] for guest in here])
+        return {"result": {"type": "object", "value": value}}
 
     def _result(self, call: AppCall, choose: Callable[[list[Any]], Any]) -> Message:
         expression = call.params.get("expression", "")
@@ -303,6 +333,8 @@ class Outside:
             return {"result": {"type": "string", "value": json.dumps(place)}}
         if "wait(" in expression:
             return {"result": {"type": "string", "value": choose(["handled", "cancelled", "missed"])}}
+        if expression == "performance.timeOrigin" and call.session is not None:
+            return {"result": {"type": "number", "value": int(self.sessions[call.session].target_id[1:])}}
         if call.method == "DOM.describeNode":
             return {"node": {"nodeName": "IFRAME", "frameId": choose([*self.frames, "SAME-SITE"])}}
         return {"token": call.params["token"]} if "token" in call.params else {}
@@ -340,7 +372,7 @@ class Outside:
     def _description(self, target_id: str) -> Message:
         if target_id not in self.targets:
             return {"found": False}
-        if target_id in (HOST, WINDOW):
+        if target_id in HIDDEN:
             return {"found": True, "guest": False, "kind": "window", "webContentsId": 1}
         number = int(target_id[1:])
         kind = ("webview", "webview", "browser-view", "offscreen")[number % 4]

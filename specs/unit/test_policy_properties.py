@@ -26,7 +26,7 @@ from focusguard.policy.effects import AskBridge, Command, SendClient, SendUpstre
 from specs.unit.outside import HOST, AppSession, Outside, Peer
 
 #: More for a longer look, as in FOCUSGUARD_EXAMPLES=5000.
-EXAMPLES = int(os.environ.get("FOCUSGUARD_EXAMPLES", "120"))
+EXAMPLES = int(os.environ.get("FOCUSGUARD_EXAMPLES", "90"))
 
 KEY = "Input.dispatchKeyEvent"
 A = {"key": "a", "code": "KeyA", "windowsVirtualKeyCode": 65}
@@ -78,9 +78,11 @@ def _mostly_well(chance: Random) -> Callable[[list[Any]], Any]:
 class AnyOrder(RuleBasedStateMachine):
     """One life of a guard."""
 
+    weaker = False
+
     @initialize(chance=chances)
     def begin(self, chance: Random) -> None:
-        self.outside = outside = Outside()
+        self.outside = outside = Outside(weaker=self.weaker)
         for _ in range(2):
             outside.appear(outside.new_guest(), "webview")
         self._go_on()
@@ -227,6 +229,7 @@ class AnyOrder(RuleBasedStateMachine):
         for _ in range(count):
             self._one_answer(_mostly_well(chance))
 
+    @precondition(lambda self: not self.weaker)
     @rule(chance=chances)
     def bridge_comes_or_goes(self, chance: Random) -> None:
         if not self.outside.bridge:
@@ -311,11 +314,23 @@ class TestTheBooks:
             outside.take([AskBridge(9, "keys.send", {})])
 
 
-AnyOrder.TestCase.settings = settings(
-    max_examples=EXAMPLES,
-    stateful_step_count=60,
-    deadline=None,
-    phases=[phase for phase in Phase if phase is not Phase.explain],
-    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
-)
+class AnyOrderWithoutABridge(AnyOrder):
+    """The weaker mode: the guard asks the pane in the host page itself."""
+
+    weaker = True
+
+
+def _settings(examples: int) -> settings:
+    return settings(
+        max_examples=examples,
+        stateful_step_count=60,
+        deadline=None,
+        phases=[phase for phase in Phase if phase is not Phase.explain],
+        suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much, HealthCheck.data_too_large],
+    )
+
+
+AnyOrder.TestCase.settings = _settings(EXAMPLES)
 TestAnyOrder = AnyOrder.TestCase
+AnyOrderWithoutABridge.TestCase.settings = _settings(EXAMPLES // 3)
+TestAnyOrderWithoutABridge = AnyOrderWithoutABridge.TestCase
