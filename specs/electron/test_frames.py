@@ -16,7 +16,7 @@ from focusguard.electron.display import Display
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.runtimes import Runtime
 from probes.observed import Frame, State
-from specs.guarded import Route, SessionName, Stage, stage
+from specs.guarded import SessionName, Stage, stage
 
 pytestmark = [pytest.mark.electron, pytest.mark.anyio]
 
