@@ -53,6 +53,7 @@ class Guest:
         children: frames and workers below it, by target id.
         emulated: whether the guard's session has turned focus emulation on.
         ready: whether clients have been told.
+        crashed: whether its renderer has died.
     """
 
     info: TargetInfo
@@ -63,6 +64,7 @@ class Guest:
     children: dict[str, Child] = field(default_factory=dict)
     emulated: bool = False
     ready: bool = False
+    crashed: bool = False
 
     @property
     def target_id(self) -> str:

@@ -88,6 +88,7 @@ class Discovery:
         guest = self._tree.guest_of(target_id)
         if guest is None:
             return
+        guest.crashed = guest.crashed or target_id == guest.target_id
         self._wire.report("guest.crashed", targetId=guest.target_id, status=params.get("status"))
         child = guest.children.get(target_id)
         self._browser.target_crashed(target_id, child.info["type"] if child is not None else "page", params)

@@ -229,18 +229,16 @@ class InputDesk:
     # -- keys and text -----------------------------------------------------------------------------------------------
     def _key(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulate(guest)
-        events = keys.to_electron(job.params, self._wire.electron)
-        if events is None or not self._wire.bridge_here:
-            place = None if keys.leaves_guest(job.params) else (yield from self._locate(guest, job))
-            if place is not None and place.child is not None:
-                return (yield from self._to_frame(guest, place.child, job))
-            return (yield from self._borrowed(guest, job, take=True))
         place = yield from self._locate(guest, job)
-        if place.child is not None:
+        if place.child is not None and not keys.leaves_guest(job.params):
             return (yield from self._to_frame(guest, place.child, job))
+        events = keys.to_electron(job.params, self._wire.electron)
         types = keys.event_types(job.params)
-        send = Bridge("keys.send", {"webContentsId": guest.web_contents_id, "events": events})
         character = job.params.get("type") == "keyDown" and keys.makes_character(job.params)
+        if events is None or not self._wire.bridge_here:
+            watch = self._watch(place, types, character=character)
+            return (yield from self._borrowed(guest, job, take=True, watch=watch))
+        send = Bridge("keys.send", {"webContentsId": guest.web_contents_id, "events": events})
         return (yield from self._witnessed(guest, job, place, send, types, character=character))
 
     def _text(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
@@ -325,15 +323,18 @@ class InputDesk:
         return (yield from self._answered(handle))
 
     # -- what needs the focus ----------------------------------------------------------------------------------------
-    def _borrowed(self, guest: Guest, job: Job, *, take: bool) -> Flow[dict[str, Any]]:
+    def _borrowed(
+        self, guest: Guest, job: Job, *, take: bool, watch: Upstream | None = None
+    ) -> Flow[dict[str, Any]]:
         self._check_wanted(job)
         job.receipt.way = "borrow"
         lease = yield from self._borrower.begin(guest, take=take)
         fault: Exception | None = None
-        handle = Handle()
+        handle, watching = Handle(), None
         try:
             self._check_wanted(job)
             call = Upstream(job.method, job.params, self._session_id(guest, job), job.raw or None)
+            watching = (yield Post(watch)) if watch is not None else None
             handle = yield Post(call)
             self._note(guest, job)
             yield from self._until_sent(handle, take=take)
@@ -349,7 +350,10 @@ class InputDesk:
             job.receipt.borrow["waitedMs"] = lease.waited_ms
         if fault is not None:
             raise fault
-        return (yield from self._answered(handle))
+        result = yield from self._answered(handle)
+        if watching is not None:
+            yield from self._seen(job, watching)
+        return result
 
     def _until_sent(self, handle: Handle, *, take: bool) -> Flow[None]:
         """Wait until the command can no longer go astray when the focus goes home.

@@ -1,9 +1,9 @@
 """CDP key events as Electron input events, where Electron can express them.
 
-`webContents.sendInputEvent` takes a `keyCode` string and computes the virtual key, `code` and `key` from it and the US
-layout (shell/common/gin_converters/blink_converter.cc, shell/common/keyboard_util.cc). So an event is expressible exactly
-when that computation gives what the CDP command asks for; everything else needs the focus and goes through CDP.
-The fidelity corpus (specs/electron/test_fidelity.py) compares the two, event by event. Measured with it:
+`webContents.sendInputEvent` takes a `keyCode` string and computes the virtual key, `code` and `key` from it and the
+US layout (shell/common/gin_converters/blink_converter.cc, shell/common/keyboard_util.cc). So an event is expressible
+exactly when that computation gives what the CDP command asks for; everything else needs the focus and goes through
+CDP. The fidelity corpus (specs/electron/test_fidelity.py) compares the two, event by event. Measured with it:
 
 - 9.4.1 knows the type `keyDown` and not `rawKeyDown`; newer versions make the one of the other. So a press and its
   character are two events, as Chromium has them for a real key, while CDP's `keyDown` is one: see `_one_event_only`.
@@ -175,7 +175,9 @@ def to_electron(params: dict[str, Any], electron: int) -> list[ElectronEvent] | 
         name = _key_name(params, bits)
         if name is None or (kind == "keyDown" and _one_event_only(params, bits, text)):
             return None
-        events.append({"type": "keyUp" if kind == "keyUp" else "keyDown", "keyCode": name, "modifiers": modifiers})
+        events.append(
+            {"type": "keyUp" if kind == "keyUp" else "keyDown", "keyCode": name, "modifiers": modifiers}
+        )
     if makes_character(params):
         name = _character_name(params, bits, text, electron)
         if name is None:

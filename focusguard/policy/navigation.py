@@ -29,6 +29,7 @@ class Navigator:
         Raises:
             GuardError: the person is composing, or no answer came.
         """
+        self._check_alive(guest)
         lease = yield from self._watch(guest)
         try:
             handle = yield Post(request)
@@ -46,6 +47,7 @@ class Navigator:
 
     def reload(self, guest: Guest, session_id: str, *, ignore_cache: bool) -> Flow[Result]:
         """Reload a webview. On its session Chromium's `Page.reload` reloads the host (probe case reload)."""
+        self._check_alive(guest)
         if not self._wire.bridge_here or guest.web_contents_id is None:
             expression = {"expression": "location.reload()"}
             yield from self.navigate(guest, Upstream("Runtime.evaluate", expression, session_id))
@@ -62,6 +64,14 @@ class Navigator:
             if lease is not None:
                 self._borrower.end_later(lease, guest, WATCH_SECONDS)
         return {}
+
+    def _check_alive(self, guest: Guest) -> None:
+        """Electron 33.2.1 aborts, app and all, when a webview whose renderer has died navigates or reloads."""
+        if guest.crashed and guest.inner:
+            raise GuardError(
+                Code.REFUSED,
+                "the guest's renderer has died, and navigating it could end the app; have a new guest opened",
+            )
 
     def _watch(self, guest: Guest) -> Flow[Lease | None]:
         if not self._borrower.needed(guest):

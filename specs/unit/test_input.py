@@ -70,6 +70,17 @@ def with_focus(t: Transcript, method: str, params: dict[str, Any], session: str 
     command.answers()
 
 
+def with_focus_and_witness(t: Transcript, guest: GuestPage, params: dict[str, Any]) -> Call:
+    """As `with_focus` for a key, with the page asked beforehand whether it sees it; gives that question."""
+    t.bridge.gets("borrow.begin", take=True).answers(HELD)
+    watch = t.app.gets("Runtime.evaluate", {"awaitPromise": True}, session=guest.session)
+    command = t.app.gets(KEY, params, session="S1")
+    t.app.gets("Browser.getVersion").answers(VERSION)
+    t.bridge.gets("borrow.end", lease=1, recheckMs=50).answers(RETURNED)
+    command.answers()
+    return watch
+
+
 def lingers(t: Transcript, guest: GuestPage, lease: int = 1) -> None:
     """The focus is watched a little longer, then goes home, and the person's input method is looked after."""
     t.rings(0.4)
@@ -153,15 +164,28 @@ class TestKeys:
         agent.says(1, KEY, unmapped, session="S1")
         t.page_says(guest.session)
         assert not t.app.calls
-        with_focus(t, KEY, unmapped)
+        watch = with_focus_and_witness(t, guest, unmapped)
+        agent.hears_nothing()
+        watch.answers({"result": {"type": "string", "value": "handled"}})
         agent.hears(1, {}, session="S1")
         t.silence()
 
-    def test_tab_borrows_without_asking_where_the_focus_is(self) -> None:
+    def test_a_borrowed_key_that_nobody_saw_is_not_called_delivered(self) -> None:
         t, guest, agent = begin()
         agent.says(1, KEY, TAB, session="S1")
-        emulates(t, guest.session)
-        with_focus(t, KEY, TAB)
+        t.page_says(guest.session)
+        watch = with_focus_and_witness(t, guest, TAB)
+        watch.answers({"result": {"type": "string", "value": "missed"}})
+        agent.hears_error(1, "browser_input_not_delivered", session="S1")
+        t.silence()
+
+    def test_tab_borrows_wherever_the_focus_is(self) -> None:
+        t, guest, agent = begin()
+        t.frame(guest, "CROSS")
+        agent.says(1, KEY, TAB, session="S1")
+        t.page_says(guest.session)
+        watch = with_focus_and_witness(t, guest, TAB)
+        watch.answers({"result": {"type": "string", "value": "handled"}})
         agent.hears(1, {}, session="S1")
         t.silence()
 
