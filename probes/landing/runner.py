@@ -59,7 +59,7 @@ class Request:
     cases: tuple[Case, ...]
     quick: bool = False
     seed: int = 0
-    jobs: int = 2
+    jobs: int = 4
     broken: Break | None = None
 
     @property
