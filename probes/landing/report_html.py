@@ -53,6 +53,7 @@ td.right .card { left: auto; right: 0; }
 .card table { border-spacing: 0; font-size: 12px; width: 100%; }
 .card td { border-radius: 0; min-width: 0; padding: 2px 6px 2px 0; border-top: 1px solid var(--line);
   overflow-wrap: anywhere; }
+.card td.tight { white-space: nowrap; } .card td.reply { min-width: 5ch; }
 .card pre { white-space: pre-wrap; overflow-wrap: anywhere; margin: 4px 0; }
 .shot { width: 100%; aspect-ratio: var(--ratio, 1.42); background-size: contain; background-repeat: no-repeat;
   border: 1px solid var(--line); margin-top: 8px; }
@@ -181,15 +182,17 @@ def _evidence(row: Row) -> str:
         facts[3:3] = [
             ("the person typed", f"during: {typed.during or '–'}; after: {typed.after or '–'}"),
             ("arrived", f"{typed.arrived or 'nothing'} ({lost})"),
-            ("arrived elsewhere", json.dumps(typed.elsewhere) if typed.elsewhere else ""),
+            ("typed at, ms", ", ".join(f"{at:.0f}" for at in typed.schedule_ms)),
+            ("arrived elsewhere", _pairs(typed.elsewhere)),
         ]
     parts.append("<table>")
     parts += [f"<tr><td>{escape(name)}<td>{escape(value)}" for name, value in facts if value]
     parts.append("</table><h3>Commands</h3><table>")
     parts += [
-        f"<tr><td>{command.ms:.0f} ms<td><code>{escape(command.method)}</code> on {escape(command.session)}"
+        f"<tr><td class=tight>{command.ms:.0f} ms"
+        f"<td class=tight><code>{escape(command.method)}</code> on {escape(command.session)}"
         f"<td><code>{escape(json.dumps(command.params, ensure_ascii=False))}</code>"
-        f"<td>{escape(command.reply)}"
+        f"<td class=reply>{escape(command.reply)}"
         for command in evidence.commands
     ]
     parts.append("</table><h3>Seen in the logs</h3><table>")
@@ -205,6 +208,10 @@ def _evidence(row: Row) -> str:
     if evidence.screenshot:
         parts.append(f"<div class='shot {_picture_class(evidence.screenshot)}'></div>")
     return "".join(parts)
+
+
+def _pairs(values: Mapping[str, object]) -> str:
+    return "; ".join(f"{name}: {value}" for name, value in values.items())
 
 
 def _controls(controls: Sequence[Control]) -> str:

@@ -145,7 +145,7 @@ class Run:
             tool=f"focusguard {version()}",
             started=self.started.strftime("%Y-%m-%dT%H:%M:%SZ"),
             seconds=round(time.monotonic() - self._begin, 1),
-            system=f"{platform.system()} {platform.release()}, {platform.machine()}",
+            system=f"{platform.system()} {platform.machine()}, Python {platform.python_version()}",
             runtime=RuntimeInfo(
                 electron=self.electron or request.runtime.version,
                 chromium=self.chromium or request.runtime.chromium,

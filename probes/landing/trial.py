@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
 from collections.abc import AsyncIterator, Mapping
@@ -12,6 +11,7 @@ from typing import Any, get_args
 
 import anyio
 
+from focusguard.electron.person import Person
 from probes import observed
 from probes.fixture import Fixture, FixtureError
 from probes.landing.actions import NoSuchThingError, Performer, Point
@@ -124,6 +124,7 @@ async def _run(stage: Stage, case: Case, nonce: str, row: Row) -> None:
     async with _prepared(stage, case, nonce) as ready:
         performer, person = ready.performer, PersonInput()
         start_ms = time.time() * 1000
+        first_stroke = len(stage.person.journal) if stage.person is not None else 0
         try:
             if case.during and stage.person is not None:
                 person = PersonInput(during=PERSON_KEYS)
@@ -148,6 +149,8 @@ async def _run(stage: Stage, case: Case, nonce: str, row: Row) -> None:
             field_name=case.host_field,
         )
         _fill(row, verdict, ready.state, after, case)
+        if stage.person is not None and row.evidence.typed is not None:
+            row.evidence.typed.schedule_ms = _schedule(stage.person, first_stroke, start_ms)
         if stage.person is None and not (row.evidence.gone or row.evidence.host_reloaded):
             row.evidence.next_key = await _next_key(stage, after.seq)
         tried = {step.method for step in case.steps if isinstance(step, Cdp)}
@@ -378,6 +381,14 @@ async def _next_key(stage: Stage, since: int) -> str:
     return "nowhere"
 
 
+def _schedule(person: Person, first: int, start_ms: float) -> list[float]:
+    return [
+        round((stroke.at_ns + person.epoch_ns) / 1e6 - start_ms, 1)
+        for stroke in person.journal[first:]
+        if stroke.kind == "key-down"
+    ]
+
+
 def _fill(row: Row, verdict: Verdict, before: observed.State, after: observed.State, case: Case) -> None:
     evidence = row.evidence
     row.landing, row.leaked, row.stolen = list(verdict.landing), verdict.leaked, verdict.stolen
@@ -404,7 +415,9 @@ def _fill(row: Row, verdict: Verdict, before: observed.State, after: observed.St
             name: value for name, value in document.values.items() if value not in ("", False, "red", "0", 0)
         }
         if values:
-            evidence.guest_values[document.name] = json.dumps(values, ensure_ascii=False)
+            evidence.guest_values[document.name] = ", ".join(
+                f"{name}: {value}" for name, value in values.items()
+            )
         if document.page is not None:
             evidence.counters |= {
                 f"{document.name} {name}": n for name, n in document.page.counters.items() if n
