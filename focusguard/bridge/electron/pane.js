@@ -257,6 +257,23 @@
     }
   }
 
+  /** Webviews that were told of a focus which the page must not know of. @type {WeakSet<any>} */
+  const quiet = new WeakSet();
+  /**
+   * Electron's own `focus` and `blur` of a webview: it compares the active element with what it told last, whenever
+   * the focus moves inside the guest. So a borrow may be told with any key in it, and its end seconds later.
+   * @param {any} event @param {string} type @param {any} target
+   */
+  function onTold(event, type, target) {
+    if (passing || !isGuestElement(target)) return;
+    if (type === 'focus' && watching()) {
+      quiet.add(target);
+      swallow(event);
+    } else if (type === 'blur' && quiet.delete(target)) {
+      swallow(event);
+    }
+  }
+
   /** @param {any} element */
   function payChange(element) {
     if (!element || !owedChange.has(element)) return;
@@ -274,6 +291,10 @@
     if (passing) return;
     const type = event.type.replace('focusguard:', '');
     const target = targetOf(event);
+    if (!event.isTrusted && type === event.type) {
+      onTold(event, type, target);
+      return;
+    }
     if (!watching() || !home) {
       if (type === 'blur' && target && target.nodeType === 1) payChange(target);
       return;
@@ -416,6 +437,7 @@
     const prefix = shielded ? 'focusguard:' : '';
     for (const type of FOCUS_EVENTS) on(prefix + type, onFocusEvent);
     on(prefix + 'change', onChange);
+    if (shielded) on('focusguard:told', (/** @type {any} */ event) => onTold(event, event.detail, targetOf(event)));
     on('input', onInput);
     for (const type of ['keydown', 'keypress', 'keyup']) on(type, onKey);
     for (const type of ['mousedown', 'touchstart']) on(type, onPress);

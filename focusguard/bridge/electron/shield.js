@@ -18,15 +18,15 @@
   });
   /** @param {Event} event */
   function ask(event) {
-    if (!armed || !event.isTrusted) return;
     const target = event.composedPath()[0] || event.target;
-    if (!target) return;
-    const question = new FocusEvent('focusguard:' + event.type, {
-      bubbles: true,
-      cancelable: true,
-      composed: true,
-      relatedTarget: /** @type {FocusEvent} */ (event).relatedTarget || null,
-    });
+    if (!armed || !target) return;
+    // Electron tells a webview's focus with an event of its own making.
+    const told = !event.isTrusted && /** @type {any} */ (target).localName === 'webview';
+    if (!event.isTrusted && !told) return;
+    const how = { bubbles: true, cancelable: true, composed: true };
+    const question = told
+      ? new CustomEvent('focusguard:told', Object.assign({ detail: event.type }, how))
+      : new FocusEvent('focusguard:' + event.type, Object.assign({ relatedTarget: /** @type {FocusEvent} */ (event).relatedTarget || null }, how));
     target.dispatchEvent(question);
     if (question.defaultPrevented) event.stopImmediatePropagation();
   }
