@@ -168,10 +168,9 @@ class Guard:
         self._roots.pop(client, None)
         self._wire.report("client.left", client=client)
 
-        def released() -> None:
-            self._start(self._browser.attachments.detach_all(client), lambda _: None)
-
-        self._input.release_all(client, self.tree.guests, released)
+        # Its sessions first: what it had paused or intercepted would keep the page from what is let go.
+        self._start(self._browser.attachments.detach_all(client), lambda _: None)
+        self._input.release_all(client, self.tree.guests)
 
     def _client_said(self, event: effects.ClientSaid) -> None:
         client = event.client

@@ -88,15 +88,23 @@ class Held:
         grip = GRIPS.get(method)
         if grip is None:
             return
-        name = next((str(params[each]) for each in grip.names if params.get(each)), "")
-        key = (method, name, target_id)
+        key = _key(method, params, target_id)
         kind = params.get("type")
         if kind in grip.up:
             self._presses.pop(key, None)
         elif kind in grip.down:
             self._presses[key] = Press(method, params, target_id)
 
+    def holds(self, press: Press) -> bool:
+        """Whether it has the same thing down."""
+        return _key(press.method, press.params, press.target_id) in self._presses
+
     def take(self) -> list[Press]:
         """What is down, the newest first; from now on nothing is."""
         presses, self._presses = list(reversed(self._presses.values())), {}
         return presses
+
+
+def _key(method: str, params: dict[str, Any], target_id: str | None) -> tuple[str, str, str | None]:
+    name = next((str(params[each]) for each in GRIPS[method].names if params.get(each)), "")
+    return method, name, target_id

@@ -54,6 +54,14 @@ def key_arrives(t: Transcript, guest: GuestPage, stroke: tuple[str, str] | None 
     watch.answers({"result": {"type": "string", "value": "handled"}})
 
 
+def arrives_by_cdp(t: Transcript, guest: GuestPage, method: str, params: dict[str, Any]) -> None:
+    """The page is asked, the command goes out on the client's session, and the page has handled it."""
+    t.page_says(guest.session)
+    watch = t.app.gets("Runtime.evaluate", {"awaitPromise": True}, session=guest.session)
+    t.app.gets(method, params, session="S1").answers()
+    watch.answers({"result": {"type": "string", "value": "handled"}})
+
+
 def emulates(t: Transcript, session: str) -> None:
     """The guard turns focus emulation on, on its own session."""
     t.app.gets("Emulation.setFocusEmulationEnabled", {"enabled": True}, session=session).answers()
@@ -542,15 +550,30 @@ class TestPresses:
     @pytest.mark.parametrize("kind", ["window", "offscreen"])
     def test_a_page_without_a_host_is_plain_cdp(self, kind: str) -> None:
         t = Transcript()
-        t.guest("G1", kind=kind, host_id=None)
+        guest = t.guest("G1", kind=kind, host_id=None)
         agent = t.client()
         agent.attaches("G1", "S1")
+        agent.says(1, MOUSE, PRESS, session="S1")
+        t.app.gets(MOUSE, PRESS, session="S1").answers()
+        agent.hears(1, {}, session="S1")
         for id_, (method, params) in enumerate(
-            ((MOUSE, PRESS), (KEY, key("a")), ("Input.insertText", {"text": "x"}), (KEY, TAB))
+            ((KEY, key("a")), ("Input.insertText", {"text": "x"}), (KEY, TAB)), 2
         ):
             agent.says(id_, method, params, session="S1")
-            t.app.gets(method, params, session="S1").answers()
+            arrives_by_cdp(t, guest, method, params)
             agent.hears(id_, {}, session="S1")
+        t.silence()
+
+    def test_an_offscreen_page_gets_no_key_where_electron_would_crash(self) -> None:
+        t = Transcript()
+        guest = t.guest("G1", kind="offscreen", host_id=None)
+        t.frame(guest, "CROSS")
+        agent = t.client()
+        agent.attaches("G1", "S1")
+        agent.attaches("CROSS", "SF")
+        agent.says(1, KEY, key("a"), session="SF")
+        t.page_says(guest.session)
+        agent.hears_error(1, "browser_refused", session="SF")
         t.silence()
 
     @pytest.mark.parametrize("kind", ["browser-view", "web-contents-view"])
@@ -560,10 +583,9 @@ class TestPresses:
         agent = t.client()
         agent.attaches("G1", "S1")
         agent.says(1, KEY, key("a"), session="S1")
-        t.app.gets(KEY, key("a"), session="S1").answers()
+        arrives_by_cdp(t, guest, KEY, key("a"))
         agent.hears(1, {}, session="S1")
         agent.says(2, MOUSE, PRESS, session="S1")
-        emulates(t, guest.session)
         pressed(t).answers()
         t.bridge.gets("borrow.end").answers(RETURNED)
         agent.hears(2, {}, session="S1")
@@ -644,9 +666,9 @@ class TestGestures:
         emulates(t, guest.session)
         self.touched(t, FINGER, 1)
         agent.leaves()
-        t.rings(0.05)
-        t.app.gets(TOUCH, {"type": "touchCancel", "touchPoints": []}, session="S1").answers()
         t.app.gets("Target.detachFromTarget").answers()
+        t.rings(0.05)
+        t.app.gets(TOUCH, {"type": "touchCancel", "touchPoints": []}, session=guest.session).answers()
         lingers(t, guest)
         t.silence()
 
@@ -1135,7 +1157,7 @@ class TestUnpaintedGuests:
 class TestClientLoss:
     """What a client held down is let go, in the guest where it held it."""
 
-    def test_keys_and_buttons_go_up_before_its_sessions_end(self) -> None:
+    def test_its_sessions_end_and_keys_and_buttons_go_up(self) -> None:
         t, guest, agent = begin()
         shift = {"type": "rawKeyDown", "key": "Shift", "code": "ShiftLeft", "windowsVirtualKeyCode": 16}
         agent.says(1, KEY, {**shift, "location": 1, "modifiers": 8}, session="S1")
@@ -1146,9 +1168,9 @@ class TestClientLoss:
         t.bridge.gets("borrow.end").answers(RETURNED)
         agent.hears(2, session="S1")
         agent.leaves()
+        t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
         t.app.gets(MOUSE, RELEASE, session=guest.session).answers()
         key_arrives(t, guest, ("keyUp", "Shift"))
-        t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
         t.silence()
 
     def test_what_is_up_already_is_left_alone(self) -> None:
@@ -1180,8 +1202,24 @@ class TestClientLoss:
             key_arrives(t, guest)
             client.hears(1, session=session)
         agent.leaves()
-        key_arrives(t, guest, ("keyUp", "a"))
         t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
+        key_arrives(t, guest, ("keyUp", "a"))
+        t.silence()
+
+    def test_a_key_that_another_client_holds_too_stays_down(self) -> None:
+        t, guest, agent = begin()
+        other = t.client()
+        other.attaches("G1", "S2")
+        for client, session in ((agent, "S1"), (other, "S2")):
+            client.says(1, KEY, key("a"), session=session)
+            key_arrives(t, guest)
+            client.hears(1, session=session)
+        agent.leaves()
+        t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
+        t.silence()
+        other.leaves()
+        t.app.gets("Target.detachFromTarget", {"sessionId": "S2"}).answers()
+        key_arrives(t, guest, ("keyUp", "a"))
         t.silence()
 
     def test_in_mid_burst_the_rest_is_dropped_and_what_went_out_goes_up(self) -> None:
@@ -1192,19 +1230,22 @@ class TestClientLoss:
         watch = t.app.gets("Runtime.evaluate", session=guest.session)
         sending = t.bridge.gets("keys.send")
         agent.leaves()
+        t.app.gets("Target.detachFromTarget").answers()
         sending.answers({"sent": 2})
         watch.answers({"result": {"value": "handled"}})
         key_arrives(t, guest, ("keyUp", "a"))
-        t.app.gets("Target.detachFromTarget").answers()
         t.silence()
 
     def test_while_the_page_is_asked_nothing_is_sent(self) -> None:
         t, guest, agent = begin()
         agent.says(1, KEY, key("a"), session="S1")
         emulates(t, guest.session)
+        asked = t.app.gets("Page.createIsolatedWorld", session=guest.session)
         agent.leaves()
-        t.page_says(guest.session)
         t.app.gets("Target.detachFromTarget").answers()
+        asked.answers({"executionContextId": 7})
+        t.app.gets("Runtime.evaluate", session=guest.session).answers({"result": {}})
+        t.page_says(guest.session)
         t.silence()
 
     def test_while_the_pane_is_asked_nothing_is_sent_and_the_focus_goes_home(self) -> None:
@@ -1213,9 +1254,9 @@ class TestClientLoss:
         emulates(t, guest.session)
         begun = t.bridge.gets("borrow.begin")
         agent.leaves()
+        t.app.gets("Target.detachFromTarget").answers()
         begun.answers(HELD)
         t.bridge.gets("borrow.end", lease=1).answers(RETURNED)
-        t.app.gets("Target.detachFromTarget").answers()
         t.silence()
 
     def test_during_a_borrow_the_focus_goes_home(self) -> None:
@@ -1224,10 +1265,10 @@ class TestClientLoss:
         emulates(t, guest.session)
         press = pressed(t)
         agent.leaves()
+        t.app.gets("Target.detachFromTarget").answers()
         press.answers()
         t.bridge.gets("borrow.end").answers(RETURNED)
         t.app.gets(MOUSE, RELEASE, session=guest.session).answers()
-        t.app.gets("Target.detachFromTarget").answers()
         t.silence()
 
     def test_a_frames_own_session_is_let_go_in_that_frame(self) -> None:
@@ -1243,10 +1284,10 @@ class TestClientLoss:
         t.bridge.gets("borrow.end").answers(RETURNED)
         agent.hears(2, session="SF")
         agent.leaves()
-        t.app.gets(MOUSE, RELEASE, session=frame).answers()
-        t.app.gets(KEY, key("a", "keyUp"), session=frame).answers()
         for session in ("S1", "SF"):
             t.app.gets("Target.detachFromTarget", {"sessionId": session}).answers()
+        t.app.gets(MOUSE, RELEASE, session=frame).answers()
+        t.app.gets(KEY, key("a", "keyUp"), session=frame).answers()
         t.silence()
 
     def test_of_a_frame_that_is_gone_nothing_is_held(self) -> None:
@@ -1271,8 +1312,8 @@ class TestClientLoss:
         t.bridge.gets("borrow.end").answers(RETURNED)
         agent.hears(1, session="S1")
         agent.leaves()
-        t.app.gets(MOUSE, {**RELEASE, "button": "right"}, session=guest.session).answers()
         t.app.gets("Target.detachFromTarget").answers()
+        t.app.gets(MOUSE, {**RELEASE, "button": "right"}, session=guest.session).answers()
         t.silence()
 
     def test_a_touch(self) -> None:
@@ -1283,9 +1324,9 @@ class TestClientLoss:
         t.app.gets(TOUCH, session="S1").answers()
         agent.hears(1, session="S1")
         agent.leaves()
+        t.app.gets("Target.detachFromTarget").answers()
         cancel = t.app.gets(TOUCH, {"type": "touchCancel", "touchPoints": []}, session=guest.session)
         cancel.answers()
-        t.app.gets("Target.detachFromTarget").answers()
         lingers(t, guest)
         t.silence()
 
@@ -1296,9 +1337,9 @@ class TestClientLoss:
         t.app.gets("Input.dispatchDragEvent", session="S1").answers()
         agent.hears(1, session="S1")
         agent.leaves()
+        t.app.gets("Target.detachFromTarget").answers()
         cancel = {**over, "type": "dragCancel"}
         t.app.gets("Input.dispatchDragEvent", cancel, session=guest.session).answers()
-        t.app.gets("Target.detachFromTarget").answers()
         t.silence()
 
     def test_a_plain_window_is_let_go_by_cdp(self) -> None:
@@ -1307,11 +1348,11 @@ class TestClientLoss:
         agent = t.client()
         agent.attaches("G1", "S1")
         agent.says(1, KEY, key("a"), session="S1")
-        t.app.gets(KEY, session="S1").answers()
+        arrives_by_cdp(t, guest, KEY, key("a"))
         agent.hears(1, session="S1")
         agent.leaves()
-        t.app.gets(KEY, key("a", "keyUp"), session=guest.session).answers()
         t.app.gets("Target.detachFromTarget").answers()
+        t.app.gets(KEY, key("a", "keyUp"), session=guest.session).answers()
         t.silence()
 
     def test_a_release_that_fails_does_not_keep_the_sessions(self) -> None:
@@ -1320,10 +1361,10 @@ class TestClientLoss:
         key_arrives(t, guest)
         agent.hears(1, session="S1")
         agent.leaves()
+        t.app.gets("Target.detachFromTarget").answers()
         t.app.gets("Runtime.evaluate", session=guest.session)
         t.rings(2.0)
         assert t.reported("release.failed")[0]["method"] == KEY
-        t.app.gets("Target.detachFromTarget").answers()
         t.silence()
 
     def test_a_guest_that_is_gone_holds_nothing(self) -> None:
@@ -1346,8 +1387,8 @@ class TestClientLoss:
         other.says(1, KEY, key("b"), session="S2")
         t.app.gets("Runtime.evaluate", session=guest.session)
         agent.leaves()
-        t.app.says("Target.targetDestroyed", {"targetId": "G1"})
         t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).fails("No session with given id")
+        t.app.says("Target.targetDestroyed", {"targetId": "G1"})
         other.hears_error(1, "browser_input_not_delivered", session="S2")
         other.hears_event("Target.detachedFromTarget")
         t.silence()
