@@ -109,6 +109,10 @@ class Typed(Model):
     missing_during: int = 0
     missing_after: int = 0
     surplus: int = Field(default=0, description="Keystrokes that arrived more often than they were typed.")
+    schedule_ms: list[float] = Field(
+        default_factory=list,
+        description="When each key was pressed, in milliseconds since the first command.",
+    )
     elsewhere: dict[str, str] = Field(
         default_factory=dict, description="Document to the person's keys seen in it."
     )
