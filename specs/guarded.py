@@ -14,6 +14,7 @@ import anyio
 import pytest
 
 import focusguard
+from focusguard.cdp.limits import DEFAULT_LIMITS, Limits
 from focusguard.electron.display import Display
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.launching import launch_electron
@@ -226,6 +227,7 @@ async def stage(
     guests: int = 1,
     embedding: Embedding = "webview",
     env: Mapping[str, str] | None = None,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> AsyncIterator[Stage]:
     """Starts the fixture with the guard around it (bridge preloaded), or raw with a port, and connects an agent."""
     async with AsyncExitStack() as stack:
@@ -234,7 +236,9 @@ async def stage(
         guard: RunningGuard | None = None
         if route == "guarded":
             guard = await stack.enter_async_context(
-                focusguard.launch(runtime, app=FIXTURE, env=variables, display=display, janitor=janitor)
+                focusguard.launch(
+                    runtime, app=FIXTURE, env=variables, display=display, janitor=janitor, limits=limits
+                )
             )
             process, endpoint = guard.process, guard.ws_endpoint
         else:

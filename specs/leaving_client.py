@@ -62,18 +62,19 @@ def say(what: str) -> None:
 
 
 def main(endpoint: str, url: str) -> None:
-    client = Client(connect(endpoint, max_size=None, compression=None, proxy=None))
-    client.attach(url)
-    say("attached")
-    for line in sys.stdin:
-        order = json.loads(line)
-        if order.get("leave") == "close":
-            client.connection.close()
-        elif order.get("leave") == "reset":
-            client.reset()
-        else:
-            client.send(order["method"], order["params"], wait=order.get("wait", True))
-        say("done")
+    with connect(endpoint, max_size=None, compression=None, proxy=None) as connection:
+        client = Client(connection)
+        client.attach(url)
+        say("attached")
+        for line in sys.stdin:
+            order = json.loads(line)
+            if order.get("leave") == "close":
+                connection.close()
+            elif order.get("leave") == "reset":
+                client.reset()
+            else:
+                client.send(order["method"], order["params"], wait=order.get("wait", True))
+            say("done")
 
 
 if __name__ == "__main__":

@@ -16,6 +16,8 @@ class Limits:
         pending: commands of one client without an answer.
         outgoing_bytes: unread bytes held for a client before its connection is ended.
         handshake_seconds: time for a connection to send its whole request.
+        silent_seconds: time without a sign of life, not even the answer to a ping, after which the connection of a
+            client is ended that holds something down in a guest or can keep its page waiting.
     """
 
     message_bytes: int = 100 * 1024 * 1024
@@ -24,6 +26,7 @@ class Limits:
     pending: int = 10_000
     outgoing_bytes: int = 128 * 1024 * 1024
     handshake_seconds: float = 10.0
+    silent_seconds: float = 30.0
 
 
 DEFAULT_LIMITS = Limits()

@@ -29,7 +29,7 @@ from focusguard.policy.input import InputDesk, Job
 from focusguard.policy.navigation import Navigator
 from focusguard.policy.paint import PaintWatch
 from focusguard.policy.receipts import Receipts
-from focusguard.policy.table import Rule, Treatment, rule_for
+from focusguard.policy.table import STOPPING, Rule, Treatment, rule_for
 from focusguard.policy.wire import Caller, Wire
 
 #: WebSocket close codes (RFC 6455, section 7.4.1).
@@ -99,6 +99,7 @@ class Guard:
         self.product: dict[str, Any] = {}
         self._roots: dict[int, Session | None] = {}
         self._unattached: dict[int, list[bytes]] = {}
+        self._stopping: set[str] = set()
 
     def start(self) -> list[effects.Command]:
         """Begin to watch the app."""
@@ -126,6 +127,12 @@ class Guard:
     def idle(self) -> bool:
         """Whether no flow waits for anything."""
         return self._wire.flows.running == 0
+
+    def holds(self, client: int) -> bool:
+        """Whether a client holds something down in a guest, or can keep a page waiting."""
+        self._stopping = {each for each in self._stopping if self.sessions.get(each) is not None}
+        mine = (self.sessions.owned(client, each) for each in self._stopping)
+        return self._input.holds(client) or any(session is not None for session in mine)
 
     # -- clients -----------------------------------------------------------------------------------------------------
     def _client_joined(self, event: effects.ClientJoined) -> None:
@@ -244,6 +251,8 @@ class Guard:
         if rule.frame:
             guest = self._guest_of(session)
             late = lambda: self._paint.look_into(guest, caller)  # noqa: E731
+        if caller.method in STOPPING:
+            self._stopping.add(session.id)
         self._wire.forward(caller, message, session.id, rule.bound, late)
 
     def _refuse(self, caller: Caller, session: Session | None, rule: Rule) -> None:

@@ -83,6 +83,9 @@ class Held:
     def __init__(self) -> None:
         self._presses: dict[tuple[str, str, str | None], Press] = {}
 
+    def __bool__(self) -> bool:
+        return bool(self._presses)
+
     def note(self, method: str, params: dict[str, Any], target_id: str | None) -> None:
         """An input was sent."""
         grip = GRIPS.get(method)

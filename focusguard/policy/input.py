@@ -9,11 +9,21 @@ from typing import Any
 
 from focusguard.cdp.messages import Envelope
 from focusguard.cdp.sessions import Session
-from focusguard.cdp.targets import Child, Embedding, Guest
+from focusguard.cdp.targets import FRAME_TYPES, Child, Embedding, Guest
 from focusguard.errors import INVALID_PARAMS, Code, GuardError, ProtocolError
 from focusguard.policy import gestures, keys
-from focusguard.policy.borrow import BRIDGE_SECONDS, Borrower
-from focusguard.policy.evidence import ANSWER_SECONDS, MISS_SECONDS, Place, Worlds, locate, wait_expression
+from focusguard.policy.borrow import BRIDGE_SECONDS, Borrower, Lease
+from focusguard.policy.evidence import (
+    ANSWER_SECONDS,
+    MISS_SECONDS,
+    Place,
+    Worlds,
+    drop_focus,
+    hold_focus,
+    locate,
+    resume_focus,
+    wait_expression,
+)
 from focusguard.policy.flow import (
     Await,
     Bridge,
@@ -237,7 +247,7 @@ class InputDesk:
         character = job.params.get("type") == "keyDown" and keys.makes_character(job.params)
         if events is None or not self._wire.bridge_here:
             watch = self._watch(place, types, character=character)
-            return (yield from self._borrowed(guest, job, take=True, watch=watch))
+            return (yield from self._borrowed(guest, job, place, watch))
         send = Bridge("keys.send", {"webContentsId": guest.web_contents_id, "events": events})
         return (yield from self._witnessed(guest, job, place, send, types, character=character))
 
@@ -249,8 +259,8 @@ class InputDesk:
         if place.child is not None:
             return (yield from self._to_frame(guest, place.child, job))
         text = job.params.get("text")
-        if not isinstance(text, str) or not keys.whole(text) or not self._wire.bridge_here:
-            return (yield from self._borrowed(guest, job, take=True))
+        if not isinstance(text, str) or not keys.insertable(text) or not self._wire.bridge_here:
+            return (yield from self._borrowed(guest, job, place))
         insert = Bridge("text.insert", {"webContentsId": guest.web_contents_id, "text": text})
         return (yield from self._witnessed(guest, job, place, insert, _TEXT_TYPES, character=False))
 
@@ -259,7 +269,7 @@ class InputDesk:
         place = yield from locate(self._worlds, guest, _TEXT_TYPES)
         if place.child is not None:
             return (yield from self._to_frame(guest, place.child, job))
-        return (yield from self._borrowed(guest, job, take=True))
+        return (yield from self._borrowed(guest, job, place))
 
     def _own_tree(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """A guest that is no inner WebContents: CDP reaches its focused frame, and the page tells whether it did.
@@ -344,7 +354,6 @@ class InputDesk:
 
     def _to_frame(self, guest: Guest, child: Child, job: Job) -> Flow[dict[str, Any]]:
         """To a frame with a process of its own: its session routes exactly (input_handler.cc)."""
-        yield from self._emulate_child(child)
         self._check_wanted(job)
         job.receipt.way, job.receipt.frame_id = "frame-session", child.info["targetId"]
         handle = yield Post(Upstream(job.method, job.params, child.session_id, job.raw or None))
@@ -353,20 +362,31 @@ class InputDesk:
 
     # -- what needs the focus ----------------------------------------------------------------------------------------
     def _borrowed(
-        self, guest: Guest, job: Job, *, take: bool, watch: Upstream | None = None
+        self, guest: Guest, job: Job, taken: Place | None = None, watch: Upstream | None = None
     ) -> Flow[dict[str, Any]]:
+        """Send with the person's focus noted and brought home after.
+
+        Args:
+            guest: where to.
+            job: what.
+            taken: the frame that has the focus inside the guest, where the guest must have the person's for this to
+                reach it; None where the command takes it by itself.
+            watch: the question to the frame whether it has handled it.
+        """
         self._check_wanted(job)
         job.receipt.way = "borrow"
-        lease = yield from self._borrower.begin(guest, take=take)
+        lease = yield from self._taken(guest, taken)
         fault: Exception | None = None
         handle, watching = Handle(), None
         try:
             self._check_wanted(job)
-            call = Upstream(job.method, job.params, self._session_id(guest, job), job.raw or None)
+            session_id = self._session_id(guest, job)
+            if taken is not None and taken.child is not None:
+                session_id = taken.child.session_id
             watching = (yield Post(watch)) if watch is not None else None
-            handle = yield Post(call)
+            handle = yield Post(Upstream(job.method, job.params, session_id, job.raw or None))
             self._note(guest, job)
-            yield from self._until_sent(handle, take=take)
+            yield from self._until_sent(handle, take=taken is not None)
         except GuardError as error:
             fault = error
         if lingers(job.method, job.params):
@@ -384,6 +404,20 @@ class InputDesk:
             yield from self._seen(job, watching)
         return result
 
+    def _taken(self, guest: Guest, place: Place | None) -> Flow[Lease]:
+        if place is None:
+            return (yield from self._borrower.begin(guest, take=False))
+        if not place.above:
+            return (yield from self._borrower.begin(guest, take=True))
+        yield from hold_focus(place)
+        try:
+            lease = yield from self._borrower.begin(guest, take=True)
+        except GuardError:
+            yield from drop_focus(place)
+            raise
+        yield from (resume_focus(place) if lease.state == "held" else drop_focus(place))
+        return lease
+
     def _until_sent(self, handle: Handle, *, take: bool) -> Flow[None]:
         """Wait until the command can no longer go astray when the focus goes home.
 
@@ -399,7 +433,7 @@ class InputDesk:
 
     def _press(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulate(guest)
-        return (yield from self._borrowed(guest, job, take=False))
+        return (yield from self._borrowed(guest, job))
 
     def _gesture(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         try:
@@ -471,31 +505,32 @@ class InputDesk:
 
     # -- focus emulation ---------------------------------------------------------------------------------------------
     def _emulate(self, guest: Guest) -> Flow[None]:
-        """The page believes that it has the focus; it is the guard's own session that says so."""
-        if guest.emulated or guest.session_id is None:
-            return
-        guest.emulated = True
-        try:
-            yield from call(
-                Upstream("Emulation.setFocusEmulationEnabled", {"enabled": True}, guest.session_id),
-                ANSWER_SECONDS,
-            )
-        except FlowFault:
-            guest.emulated = False
+        """The page believes that it has the focus, and so do its frames; it is the guard's own sessions that say so.
 
-    def _emulate_child(self, child: Child) -> Flow[None]:
-        if child.emulated:
-            return
-        child.emulated = True
-        try:
-            yield from call(
-                Upstream("Emulation.setFocusEmulationEnabled", {"enabled": True}, child.session_id),
-                ANSWER_SECONDS,
-            )
-        except FlowFault:
-            child.emulated = False
+        A frame that was told later would see the focus arrive with its first key.
+        """
+        owners: list[Guest | Child] = [
+            *([guest] if guest.session_id is not None else []),
+            *(child for child in guest.children.values() if child.info["type"] in FRAME_TYPES),
+        ]
+        told: list[tuple[Guest | Child, Handle]] = []
+        for owner in owners:
+            if owner.emulated:
+                continue
+            owner.emulated = True
+            order = Upstream("Emulation.setFocusEmulationEnabled", {"enabled": True}, owner.session_id)
+            told.append((owner, (yield Post(order))))
+        for owner, handle in told:
+            try:
+                yield Await(handle, ANSWER_SECONDS)
+            except FlowFault:
+                owner.emulated = False
 
     # -- what is held down -------------------------------------------------------------------------------------------
+    def holds(self, client: int) -> bool:
+        """Whether a client has anything down, in any guest."""
+        return any(who == client and bool(held) for (who, _), held in self._held.items())
+
     def release_all(self, client: int, guests: dict[str, Guest]) -> None:
         """Drop what waits of a client that left and let go of what it held down."""
         owed = [guest_id for who, guest_id in self._held if who == client and guest_id in guests]

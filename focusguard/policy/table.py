@@ -158,6 +158,17 @@ TARGET_DOMAIN: Mapping[str, Rule] = {
     "Target.openDevTools": Rule(_T.REFUSE, "would open a window in front of the person"),
 }
 
+#: With these on, a client can keep a page waiting. Not among them is auto-attach that waits for the debugger: every
+#: client library turns it on, and a developer's program may stand at a breakpoint of its own.
+STOPPING = frozenset(
+    {
+        "Debugger.enable",
+        "Emulation.setVirtualTimePolicy",
+        "Fetch.enable",
+        "Network.setRequestInterception",
+    }
+)
+
 DEFAULT_ON_GUEST = Rule(_T.FORWARD, "default on a guest's session")
 DEFAULT_AT_BROWSER = Rule(_T.REFUSE, "default at browser level: it would act on the whole app")
 _BROWSER_DOMAIN_ON_GUEST = Rule(_T.REFUSE, "default of the Browser domain: it would act on the whole app")

@@ -161,6 +161,10 @@ class Hub:
         """A client is gone."""
         self.feed(effects.ClientLeft(client))
 
+    def holds(self, client: int) -> bool:
+        """Whether a client holds something down in a guest, or can keep a page waiting."""
+        return self.guard.holds(client)
+
     def refuse_upgrade(self, path: str) -> Refusal | str | None:
         """Where a WebSocket path leads."""
         match path.split("?")[0].strip("/").split("/"):

@@ -42,6 +42,9 @@ class Peer(Protocol):
     def left(self, client: int) -> None:
         """A client is gone."""
 
+    def holds(self, client: int) -> bool:
+        """Whether a client holds something down in a guest, or can keep a page waiting."""
+
     def refuse_upgrade(self, path: str) -> Refusal | str | None:
         """Where a WebSocket path leads: None the browser, a target id, or a refusal."""
 
@@ -62,6 +65,7 @@ class Connection:
         self._more = anyio.Event()
         self._ended = False
         self.scope = anyio.CancelScope()
+        self.heard_at = anyio.current_time()
 
     def send(self, data: bytes) -> None:
         """Queue one text message; a client that leaves too much unread is ended."""
@@ -69,6 +73,12 @@ class Connection:
             return
         self._protocol.send_text(data)
         self.flush()
+
+    def ping(self) -> None:
+        """Ask for a sign of life."""
+        if not self._ended and self._protocol.state is State.OPEN:
+            self._protocol.send_ping(b"")
+            self.flush()
 
     def close(self, code: int, reason: str) -> None:
         """Begin to end the connection; a client that does not take its last bytes is cut off."""
@@ -209,6 +219,7 @@ class Server:
             with connection.scope:
                 async with anyio.create_task_group() as tasks:
                     tasks.start_soon(self._write, connection)
+                    tasks.start_soon(self._watch_life, connection)
                     await self._read(stream, protocol, connection)
                     connection.close(CloseCode.NORMAL_CLOSURE, "")
         finally:
@@ -220,6 +231,22 @@ class Server:
             await connection.write()
         # What was said is written, or nobody takes it: there is nothing more to read either.
         connection.scope.cancel()
+
+    async def _watch_life(self, connection: Connection) -> None:
+        """A stopped process keeps its connection: it must not keep a key down or a page paused for ever."""
+        bound = self._limits.silent_seconds
+        while True:
+            await anyio.sleep(bound / 3)
+            if anyio.current_time() - connection.heard_at > bound and self._peer.holds(connection.client):
+                _log.warning(
+                    "client %d gave no sign of life for %g s: its connection is ended",
+                    connection.client,
+                    bound,
+                )
+                why = f"no sign of life for {bound:g} s while you hold a page: answer pings"
+                connection.close(CloseCode.POLICY_VIOLATION, why)
+                return
+            connection.ping()
 
     async def _read(self, stream: SocketStream, protocol: ServerProtocol, connection: Connection) -> None:
         fragments: list[bytes] = []
@@ -235,6 +262,7 @@ class Server:
                 data = await stream.receive(CHUNK)
             except (anyio.EndOfStream, anyio.BrokenResourceError, anyio.ClosedResourceError):
                 return
+            connection.heard_at = anyio.current_time()
             protocol.receive_data(data)
 
     def _take(self, connection: Connection, frame: Frame, fragments: list[bytes]) -> bool:
