@@ -27,6 +27,8 @@ from focusguard.policy.guard import Options
 from focusguard.proxy.hub import Hub
 from focusguard.proxy.upstream import PipeUpstream, Upstream, UpstreamFailed, WebSocketUpstream
 
+#: Seconds for keys and buttons to go up and for borrows to be returned when the guard stops.
+SETTLE_SECONDS = 2.0
 #: Seconds for the app's CDP endpoint to answer, and for its bridge to say hello.
 START_SECONDS = 30.0
 
@@ -236,11 +238,21 @@ async def _running(
         tasks.start_soon(hub.run_upstream, upstream)
         try:
             await _started(hub, wait_for_bridge)
-            async with hub.server.listen(port, secret):
-                yield
+            try:
+                async with hub.server.listen(port, secret):
+                    yield
+            finally:
+                await _settled(hub)
         finally:
             hub.close()
             tasks.cancel_scope.cancel()
+
+
+async def _settled(hub: Hub) -> None:
+    """The clients are gone: what they held down in the app goes up before the guard does."""
+    with anyio.CancelScope(shield=True), anyio.move_on_after(SETTLE_SECONDS):
+        while not hub.guard.idle and hub.lost is None:
+            await anyio.sleep(0.01)
 
 
 async def _started(hub: Hub, wait_for_bridge: bool) -> None:

@@ -7,6 +7,7 @@ import gc
 import json
 import struct
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from typing import Any
 
 import anyio
@@ -397,6 +398,30 @@ class TestEnds:
         with pytest.raises(OSError):
             await anyio.connect_tcp("127.0.0.1", guard.port)
 
+    async def test_what_clients_held_goes_up_before_the_guard_does(self) -> None:
+        async with running() as guard:
+            context = guard.client()
+            client = await context.__aenter__()
+            session = await client.attach()
+            drag = {"type": "dragEnter", "x": 1, "y": 1, "data": {"items": [], "dragOperationsMask": 1}}
+            await client.ask("Input.dispatchDragEvent", drag, session)
+        drags = [message["params"]["type"] for message in guard.app.got("Input.dispatchDragEvent")]
+        assert drags == ["dragEnter", "dragCancel"]
+        assert [message["params"] for message in guard.app.got("Target.detachFromTarget")] == [
+            {"sessionId": session}
+        ]
+        await client.connection.close()
+
+    async def test_it_does_not_wait_for_an_app_that_hangs(self) -> None:
+        async with running() as guard:
+            context = guard.client()
+            client = await context.__aenter__()
+            await client.attach()
+            guard.app.silent.add("Target.detachFromTarget")
+            begun = anyio.current_time()
+        assert anyio.current_time() - begun < 4
+        await client.connection.close()
+
     async def test_it_does_not_wait_for_a_client_that_hangs(self) -> None:
         async with running() as guard:
             plain, session = await TestSlowClients().stalled(guard)
@@ -424,3 +449,41 @@ class TestEnds:
         await anyio.sleep(0.05)
         assert asyncio.all_tasks() == tasks
         assert open_files() == descriptors
+
+
+class TestSilence:
+    """A client that gives no sign of life is ended where it holds something, and only there."""
+
+    @pytest.mark.parametrize(
+        ("command", "ends"),
+        [("Debugger.enable", True), ("Fetch.enable", True), ("Page.enable", False), (None, False)],
+    )
+    async def test_only_while_it_holds_a_page(self, command: str | None, ends: bool) -> None:
+        async with running(limits=Limits(silent_seconds=0.3)) as guard, await raw_client(guard) as stream:
+            attach = {
+                "id": 1,
+                "method": "Target.attachToTarget",
+                "params": {"targetId": GUEST, "flatten": True},
+            }
+            await stream.send(frame(1, json.dumps(attach).encode()))
+            said = b""
+            while b"sessionId" not in said:
+                said += await stream.receive()
+            session = said.partition(b'"sessionId":"')[2].partition(b'"')[0].decode()
+            if command is not None:
+                await stream.send(
+                    frame(1, json.dumps({"id": 2, "method": command, "sessionId": session}).encode())
+                )
+            said = b""
+            with anyio.move_on_after(1.5), suppress(anyio.EndOfStream):
+                while b"no sign of life" not in said:
+                    said += await stream.receive()
+            assert b"\x89" in said, "no ping"
+            assert (b"no sign of life" in said) is ends
+
+    async def test_a_client_that_answers_pings_holds_as_long_as_it_likes(self) -> None:
+        async with running(limits=Limits(silent_seconds=0.3)) as guard, guard.client() as client:
+            session = await client.attach()
+            await client.ask("Debugger.enable", session=session)
+            await anyio.sleep(1.0)
+            await client.ask("Runtime.evaluate", {"expression": "1"}, session)
