@@ -80,6 +80,8 @@ class Registry {
     this.journal = journal;
     /** @type {Map<string, Doc>} */
     this.docs = new Map();
+    /** @type {Set<number>} */
+    this.watched = new Set();
     this.arrivals = 0;
     this.questions = 0;
     /** @type {Map<number, {settle: (answer: any) => void}>} */
@@ -111,6 +113,14 @@ class Registry {
   /** @param {Electron.IpcMainEvent} event @param {any} hello */
   welcome(event, hello) {
     const webContentsId = event.sender.id;
+    if (!this.watched.has(webContentsId)) {
+      // A page whose renderer was busy or gone says no goodbye.
+      this.watched.add(webContentsId);
+      event.sender.once('destroyed', () => {
+        this.watched.delete(webContentsId);
+        this.forget(webContentsId);
+      });
+    }
     for (const doc of Array.from(this.docs.values())) {
       // A new main document ends all that were there; a new frame ends the one it replaces.
       if (doc.webContentsId !== webContentsId || doc.id === hello.id) continue;
