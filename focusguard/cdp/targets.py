@@ -24,6 +24,10 @@ class Embedding(StrEnum):
     OTHER = "other"
 
 
+#: Types of a frame that has a process of its own; Electron 9 calls those of a webview webviews too.
+FRAME_TYPES = frozenset({"iframe", "webview"})
+
+
 @dataclass(slots=True)
 class Child:
     """A frame or worker below a guest.

@@ -8,7 +8,7 @@ from typing import Any
 from focusguard.cdp import messages
 from focusguard.cdp.messages import Envelope
 from focusguard.cdp.sessions import Session, SessionTable
-from focusguard.cdp.targets import Child, Embedding, Guest, TargetInfo, TargetTree
+from focusguard.cdp.targets import FRAME_TYPES, Child, Embedding, Guest, TargetInfo, TargetTree
 from focusguard.policy.browser import VirtualBrowser
 from focusguard.policy.evidence import Worlds
 from focusguard.policy.flow import Bridge, Flow, FlowFault, Sleep, Upstream, call, call_or_undo
@@ -161,7 +161,7 @@ class Discovery:
                 )
             )
             guest.children[info["targetId"]] = Child(info, child_session, session.target_id)
-            if info["type"] == "iframe":
+            if info["type"] in FRAME_TYPES:
                 self._wire.post(Upstream("Target.setAutoAttach", _AUTO_ATTACH, child_session))
             if guest.ready:
                 self._browser.child_here(guest, info)

@@ -42,6 +42,38 @@
     return !element.readOnly && !element.disabled && !NOT_TEXT.includes(element.type);
   };
 
+  let kept = null;
+  const owedChange = new WeakSet();
+  const nextTask = () => new Promise((resolve) => {
+    const channel = new MessageChannel();
+    channel.port1.onmessage = () => resolve(channel.port1.close());
+    channel.port2.postMessage(0);
+  });
+  const departure = (ms) => new Promise((resolve) => {
+    kept.wake = resolve;
+    setTimeout(resolve, kept.left ? 0 : ms);
+  });
+  const hide = (event) => {
+    const target = event.composedPath()[0];
+    if (!kept) {
+      // What the page was not told of when the focus was taken, it is told now that it really goes.
+      if (event.type === 'change') owedChange.delete(target);
+      else if (event.type === 'blur' && owedChange.delete(target)) target.dispatchEvent(new Event('change', { bubbles: true }));
+      return;
+    }
+    if (!event.isTrusted) return;
+    if (event.type === 'change') owedChange.add(target);
+    // Of a frame element this tells more than `:focus`, which only matches in the frame that has the focus.
+    if (event.type === 'focusin' && target === kept.element) kept.focused = true;
+    if (event.type === 'blur' && target === window) {
+      kept.left += 1;
+      kept.wake();
+    }
+    event.stopImmediatePropagation();
+  };
+  for (const type of ['blur', 'focus', 'focusin', 'focusout', 'change']) addEventListener(type, hide, true);
+  addEventListener('input', (event) => event.isTrusted && owedChange.delete(event.composedPath()[0]), true);
+
   const FRAMES = ['iframe', 'frame', 'object', 'embed', 'fencedframe'];
 
   globalThis.focusguard = {
@@ -51,7 +83,8 @@
       if (element && FRAMES.includes(element.localName)) return element;
       const seen = {};
       for (const type of types) seen[type] = [counts[type] || 0, witnessed(type)];
-      return JSON.stringify({ editable: editable(element), visible: document.visibilityState === 'visible', seen });
+      const visible = document.visibilityState === 'visible';
+      return JSON.stringify({ editable: editable(element), focused: document.hasFocus(), visible, seen });
     },
 
     // Whether the document gets a frame within so many milliseconds; `visibilityState` does not tell (a webview that is
@@ -61,6 +94,24 @@
         requestAnimationFrame(() => resolve(true));
         setTimeout(resolve, ms, false);
       });
+    },
+
+    // The focus is about to be taken into the guest: Chromium then moves it from the frame that holds it to the main
+    // frame (FrameTree::SetFocusedFrame). What that causes, and what gives it back, is kept from the page until `done`.
+    hold() {
+      const element = deepActive();
+      kept = { element, focused: Boolean(element && element.matches(':focus')), left: 0, wake: () => undefined };
+    },
+    left: (ms) => departure(ms),
+    back() {
+      const { element, focused } = kept;
+      if (!element || !focused) return;
+      element.blur();
+      element.focus({ preventScroll: true });
+    },
+    async done() {
+      await nextTask();
+      kept = null;
     },
 
     // Resolves 'handled', 'cancelled' or 'missed' when one of `types` was dispatched after `seen`; where the event is a

@@ -8,13 +8,26 @@ where the frame has a process of its own (CDP `DOM.describeNode`, `Target.Target
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal
 
-from focusguard.cdp.targets import Child, Guest
+from focusguard.cdp.targets import FRAME_TYPES, Child, Guest
 from focusguard.errors import Code, GuardError
-from focusguard.policy.flow import CallFailed, Flow, Gone, Post, TimedOut, Upstream, call
+from focusguard.policy.flow import (
+    Await,
+    CallFailed,
+    Flow,
+    FlowFault,
+    Gone,
+    Handle,
+    Post,
+    TimedOut,
+    Upstream,
+    call,
+)
 
 WORLD = "focusguard"
 #: Runs once in every world that is asked.
@@ -23,6 +36,8 @@ SCRIPT = resources.files("focusguard.policy").joinpath("evidence.js").read_text(
 ANSWER_SECONDS = 2.0
 #: Seconds after which an input that no document has seen counts as missed.
 MISS_SECONDS = 1.0
+#: Milliseconds for the focus to leave a frame when the guest gets it.
+LEFT_MS = 100
 #: Frames below frames that are followed.
 MAX_DEPTH = 32
 
@@ -37,7 +52,9 @@ class Place:
         session_id: the guard's session that reaches it.
         context_id: the isolated world in it.
         child: the frame target where it has a process of its own, None in the guest's own process.
+        above: session and isolated world of the frames above it, the outermost first; nothing for the main frame.
         editable: whether the focused element takes text.
+        focused: whether the frame knows of the focus: it is not always where `activeElement` says (see `_strayed`).
         seen: for each event type asked for, how often it was dispatched so far (two witnesses).
     """
 
@@ -47,6 +64,8 @@ class Place:
     editable: bool
     visible: bool
     seen: dict[str, list[int]]
+    focused: bool = True
+    above: tuple[tuple[str, int], ...] = ()
 
 
 class Worlds:
@@ -120,11 +139,17 @@ def locate(worlds: Worlds, guest: Guest, types: list[str]) -> Flow[Place]:
         raise GuardError(Code.INPUT_NOT_DELIVERED, "the guest is not attached yet; nothing was sent")
     session_id, frame_id, child = guest.session_id, guest.target_id, None
     expression = f"focusguard.look({json.dumps(types)})"
+    above: tuple[tuple[str, int], ...] = ()
     try:
         for _ in range(MAX_DEPTH):
             context_id, found = yield from worlds.evaluate(session_id, frame_id, expression)
             if found["type"] == "string":
-                return Place(session_id, context_id, child, **json.loads(found["value"]))
+                seen = json.loads(found["value"])
+                place = Place(session_id, context_id, child, **seen, above=above)
+                if above and not place.focused:
+                    return (yield from _strayed(worlds, guest, expression)) or place
+                return place
+            above = (*above, (session_id, context_id))
             node = yield from call(
                 Upstream("DOM.describeNode", {"objectId": found["objectId"]}, session_id), ANSWER_SECONDS
             )
@@ -145,6 +170,80 @@ def locate(worlds: Worlds, guest: Guest, types: list[str]) -> Flow[Place]:
             f"the frame that has the guest's focus is gone ({fault}); nothing was sent",
         ) from None
     raise GuardError(Code.INPUT_NOT_DELIVERED, f"the guest's focus is more than {MAX_DEPTH} frames deep")
+
+
+def _strayed(worlds: Worlds, guest: Guest, expression: str) -> Flow[Place | None]:
+    """The frame that has the focus where `activeElement` does not lead to it.
+
+    After Tab has gone from one frame to the next, the document above still names the first one (33.2). Each frame's
+    `hasFocus()` is right, and true for those above the focused one too.
+    """
+    found: list[tuple[int, int, str, str, Child | None]] = []
+    roots: list[tuple[str, Child | None]] = [(str(guest.session_id), None)]
+    roots += [(one.session_id, one) for one in guest.children.values() if one.info["type"] in FRAME_TYPES]
+    for session_id, child in roots:
+        tree = (yield from call(Upstream("Page.getFrameTree", {}, session_id), ANSWER_SECONDS))["frameTree"]
+        for depth, frame_id in _frames(tree, 0):
+            _, focused = yield from worlds.evaluate(session_id, frame_id, "document.hasFocus()")
+            if focused.get("value"):
+                found.append((_depth(guest, child), depth, session_id, frame_id, child))
+    found.sort(key=lambda one: one[:2])
+    above: tuple[tuple[str, int], ...] = ()
+    for _, _, session_id, frame_id, child in found:
+        context_id, seen = yield from worlds.evaluate(session_id, frame_id, expression)
+        if seen["type"] == "string" and frame_id == found[-1][3]:
+            return Place(session_id, context_id, child, **json.loads(seen["value"]), above=above)
+        above = (*above, (session_id, context_id))
+    return None
+
+
+def _frames(tree: dict[str, Any], depth: int) -> Iterator[tuple[int, str]]:
+    yield depth, tree["frame"]["id"]
+    for below in tree.get("childFrames", []):
+        yield from _frames(below, depth + 1)
+
+
+def _depth(guest: Guest, child: Child | None) -> int:
+    depth = 0
+    while child is not None:
+        depth, child = depth + 1, guest.children.get(child.parent_id)
+    return depth
+
+
+def hold_focus(place: Place) -> Flow[None]:
+    """Note the focused element of a frame before the guest gets the focus, which Chromium moves to its main frame.
+
+    Measured on Electron 9.4 to 33.2: the frame loses its focused element to that, with all the events. Until
+    `resume_focus` or `drop_focus` they are kept from the page.
+    """
+    yield from _in_worlds((*place.above, _world(place)), "focusguard.hold()")
+
+
+def resume_focus(place: Place) -> Flow[None]:
+    """Give the focus back to the frame and its element, by way of the frames above it."""
+    yield from _in_worlds((_world(place),), f"focusguard.left({LEFT_MS})")
+    for world in (*place.above, _world(place)):
+        yield from _in_worlds((world,), "focusguard.back()")
+    yield from drop_focus(place)
+
+
+def drop_focus(place: Place) -> Flow[None]:
+    """Let the page see focus events again."""
+    yield from _in_worlds((*place.above, _world(place)), "focusguard.done()")
+
+
+def _world(place: Place) -> tuple[str, int]:
+    return place.session_id, place.context_id
+
+
+def _in_worlds(worlds: tuple[tuple[str, int], ...], expression: str) -> Flow[None]:
+    handles: list[Handle] = []
+    for session_id, context_id in worlds:
+        params = {"expression": expression, "contextId": context_id, "awaitPromise": True}
+        handles.append((yield Post(Upstream("Runtime.evaluate", params, session_id))))
+    for handle in handles:
+        with suppress(FlowFault):  # a frame that is gone has no focus to keep
+            yield Await(handle, ANSWER_SECONDS)
 
 
 def wait_expression(types: list[str], seen: dict[str, list[int]], *, character: bool) -> str:

@@ -36,7 +36,6 @@ from focusguard.policy.flow import (
     Sleep,
     TimedOut,
     Upstream,
-    call,
 )
 from focusguard.policy.held import KEY, Held, Press
 from focusguard.policy.paint import PaintWatch

@@ -142,6 +142,15 @@ def whole(text: str) -> bool:
     return bool(text) and not any("\ud800" <= letter <= "\udfff" for letter in text)
 
 
+def insertable(text: str) -> bool:
+    """Whether the app's `insertText` makes of a text what CDP's makes of it.
+
+    A line break becomes several insertions. Electron's own come out of one script, so that what a page does between
+    them (promises, mutation observers) happens after all of them (seen with ProseMirror on 33.2.1).
+    """
+    return whole(text) and not any(letter < " " or letter == "\x7f" for letter in text)
+
+
 def event_types(params: dict[str, Any]) -> list[str]:
     """The DOM events one of which proves that the key was seen."""
     return {"keyUp": ["keyup"], "char": ["keypress"]}.get(params.get("type", ""), ["keydown"])

@@ -368,11 +368,14 @@ class Transcript:
         while True:
             assert self.app.calls, f"nobody asks {session}"
             call = self.app.calls.popleft()
+            if call.method == "Emulation.setFocusEmulationEnabled":  # its frames are told too
+                call.answers()
+                continue
             assert call.session == session, f"the app got {call}"
             expression = call.params.get("expression", "")
             if call.method == "Page.createIsolatedWorld":
                 call.answers({"executionContextId": context})
-            elif call.method == "Emulation.setFocusEmulationEnabled" or expression == SCRIPT:
+            elif expression == SCRIPT:
                 call.answers({"result": {"type": "undefined"}})
             else:
                 assert call.method == "Runtime.evaluate", f"the app got {call}"
