@@ -28,7 +28,7 @@ from probes.landing.cdp_client import (
     find_guest,
     open_client,
 )
-from probes.observed import Embedding, HostField, State
+from probes.observed import Embedding, HostField, Record, State
 from probes.soak.actions import ACTIONS, Action, Agent, seen
 from probes.soak.counting import count, spread
 from probes.soak.schema import ActionCount, Moment, RawControl, RuntimeFacts, SoakResult, Spread
@@ -275,7 +275,7 @@ async def _read(plan: Plan, fixture: Fixture, text: str, since: int, tally: Tall
             )
         elif document.role == "host":
             inputs = document.records("keydown", "input")
-            tally.leaked += sum(1 for each in inputs if _of_agent(each.key) or _of_agent(each.data))
+            tally.leaked += sum(1 for each in inputs if _of_agent(each))
     typed = "".join(got)
     value = str(_field_value(state, plan.host_field))
     if not counted.clean or (
@@ -294,8 +294,11 @@ def _host_letters(state: State) -> list[str]:
     ]
 
 
-def _of_agent(text: str | None) -> bool:
-    return bool(text) and any(character.isdigit() for character in str(text))
+def _of_agent(record: Record) -> bool:
+    """The person types letters and nothing else; agents type digits, Tab and Ctrl+A."""
+    if record.type == "keydown":
+        return bool(record.ctrl) or (record.key or "") not in LETTERS
+    return any(character.isdigit() for character in record.data or "")
 
 
 def _field_value(state: State, name: HostField) -> object:

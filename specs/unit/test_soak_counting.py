@@ -1,0 +1,43 @@
+"""Counting what became of keystrokes."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from probes.soak.counting import Count, count, longest_common, spread
+
+TEXT = st.text("abc", max_size=12)
+
+
+@pytest.mark.parametrize(
+    ("typed", "seen", "expected"),
+    [
+        ("abc", "abc", Count(0, 0, 0)),
+        ("abc", "ac", Count(1, 0, 0)),
+        ("abc", "abbc", Count(0, 1, 0)),
+        ("abc", "acb", Count(0, 0, 1)),
+        ("abc", "", Count(3, 0, 0)),
+        ("abcd", "dcba", Count(0, 0, 3)),
+        ("abcd", "bda", Count(1, 0, 1)),
+        ("", "x", Count(0, 1, 0)),
+    ],
+)
+def test_each_fault_is_counted_as_itself(typed: str, seen: str, expected: Count) -> None:
+    assert count(typed, seen) == expected
+    assert expected.clean == (typed == seen)
+
+
+@given(TEXT, TEXT)
+def test_longest_common_is_that_of_the_textbook(one: str, other: str) -> None:
+    table = [[0] * (len(other) + 1) for _ in range(len(one) + 1)]
+    for i, a in enumerate(one):
+        for j, b in enumerate(other):
+            table[i + 1][j + 1] = table[i][j] + 1 if a == b else max(table[i][j + 1], table[i + 1][j])
+    assert longest_common(one, other) == table[-1][-1]
+
+
+def test_spread() -> None:
+    assert spread([]) == {"p50": 0.0, "p99": 0.0, "max": 0.0}
+    assert spread([5, 1, 3]) == {"p50": 3, "p99": 5, "max": 5}
