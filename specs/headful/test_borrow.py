@@ -300,7 +300,7 @@ class TestWhatThePressDoes:
         await anyio.sleep(0.3)
         await person.type("keys", rate=20)
         down = [{"type": "keyDown", "keyCode": "Down"}, {"type": "keyUp", "keyCode": "Down"}]
-        before = state.guest().values["select"]
+        before = (await app.fixture.state()).guest().values["select"]
         await app.ask("keys.send", webContentsId=app.number(), events=down)
         await app.fixture.settle()
         state = await app.fixture.state()

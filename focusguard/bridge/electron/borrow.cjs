@@ -32,6 +32,7 @@ const MAX_QUEUE = 2000;
  * @property {boolean} take
  * @property {boolean} watch no input is sent under it (a navigation): a press is the person's own
  * @property {number} keys presses brought home under this lease
+ * @property {boolean} pressed a press has come under it: the next one is the person's
  * @property {boolean} ended
  * @property {boolean} reloaded the host page was replaced while the lease was open
  * @property {NodeJS.Timeout | null} bound
@@ -319,8 +320,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     if (view && guest.isFocused()) return { state: 'guest-focused', lease: null, waitedMs: 0 };
     const waitedMs = await pace(Number(params.paceMs) || 0);
     if (guest.isDestroyed() || host.isDestroyed()) throw failure('no-such-target', 'the page went away');
-    marks().watch(guest);
-    marks().watch(host);
+    for (const one of [guest, host].concat(targets.guestsOf(host))) marks().watch(one);
     const place = placeOf(host);
     const id = (serial += 1);
     let answer;
@@ -339,7 +339,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     const take = !!params.take && !view;
     const watch = !!params.navigate;
     /** @type {Lease} */
-    const lease = { id, guest, place, take, watch, keys: 0, ended: false, reloaded: false, bound: null };
+    const lease = { id, guest, place, take, watch, keys: 0, pressed: false, ended: false, reloaded: false, bound: null };
     place.leases.set(id, lease);
     const set = caught.get(guest.id) || new Set();
     set.add(lease);
@@ -444,12 +444,33 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
   function onPointer(wc, input) {
     if (!input || !/^(mouseDown|touchStart|gestureTap)$/.test(input.type)) return;
     pressed(wc);
-    const leases = caught.get(wc.id);
-    if (!leases || !leases.size) return;
-    const lease = Array.from(leases)[0];
-    if (Array.from(leases).some((one) => !one.ended && !one.watch)) return;
-    panes.call(lease.place.host, `personPressed(${wc.id})`, END_MS).catch(() => undefined);
-    for (const one of Array.from(leases)) release(one);
+    const mouse = input.type === 'mouseDown';
+    const leases = Array.from(caught.get(wc.id) || []);
+    const open = leases.filter((one) => !one.ended && !one.watch);
+    if (open.length) {
+      if (!mouse) return;
+      const due = open.find((one) => !one.take && !one.pressed);
+      if (due) due.pressed = true;
+      else personPressed(wc, open[0].place, true);
+    } else if (leases.length) {
+      personPressed(wc, leases[0].place, false);
+    } else if (mouse) {
+      for (const place of places.values()) {
+        if (isWatched(place) && targets.guestsOf(place.host).indexOf(wc) >= 0) personPressed(wc, place, true);
+      }
+    }
+  }
+
+  /** @param {Place} place @returns {boolean} whether the pane still gives the focus back to where it was */
+  function isWatched(place) {
+    return Array.from(caught.values()).some((set) => Array.from(set).some((lease) => lease.place === place));
+  }
+
+  /** @param {any} wc @param {Place} place @param {boolean} certain also with a borrow open: it has had its own press */
+  function personPressed(wc, place, certain) {
+    panes.call(place.host, `personPressed(${wc.id}, ${certain})`, END_MS).catch(() => undefined);
+    place.home = wc;
+    for (const one of Array.from(caught.get(wc.id) || [])) release(one);
   }
 
   /** @param {any} view @param {any} host a view has taken the focus by navigating: it and the keys go back */
@@ -459,7 +480,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     const place = placeOf(host);
     place.home = host;
     /** @type {Lease} */
-    const lease = { id: (serial += 1), guest: view, place, take: false, watch: true, keys: 0, ended: true, reloaded: false, bound: null };
+    const lease = { id: (serial += 1), guest: view, place, take: false, watch: true, keys: 0, pressed: true, ended: true, reloaded: false, bound: null };
     const set = caught.get(view.id) || new Set();
     set.add(lease);
     caught.set(view.id, set);

@@ -6,8 +6,9 @@
  */
 
 const NUDGE_MS = 300;
-/** Once more, for a guest whose frame came late, unless the person is typing: a nudge between keys does harm. */
-const LATER_MS = 100;
+/** Again, for a guest whose frame came late; not right after a key of the person: a nudge between keys does harm. */
+const LATER_MS = [100];
+const QUIET_MS = 150;
 /** Hangul opens and closes a composition with every syllable. */
 const CALM_MS = 400;
 
@@ -68,6 +69,18 @@ function createComposing({ panes, sentries, guestsOf, sinceKey }) {
     return panes.call(host, 'nudge()', NUDGE_MS).then(done, () => done({ nudged: false }));
   }
 
+  /** @param {any} host @param {HostState} state @param {number} step */
+  function nudgeLater(host, state, step) {
+    if (state.later) clearTimeout(state.later);
+    state.later = setTimeout(() => {
+      state.later = null;
+      if (host.isDestroyed()) return;
+      if (sinceKey() > QUIET_MS) nudge(host);
+      if (step + 1 < LATER_MS.length) nudgeLater(host, state, step + 1);
+    }, LATER_MS[step]);
+    if (state.later.unref) state.later.unref();
+  }
+
   /** @param {any} host */
   function calmDown(host) {
     const state = stateOf(host);
@@ -115,11 +128,7 @@ function createComposing({ panes, sentries, guestsOf, sinceKey }) {
     guestChanged: (guest, host) => {
       if (!host || host.isDestroyed()) return;
       const state = stateOf(host);
-      if (state.later) clearTimeout(state.later);
-      state.later = setTimeout(() => {
-        state.later = null;
-        if (!host.isDestroyed() && sinceKey() > LATER_MS) nudge(host);
-      }, LATER_MS);
+      nudgeLater(host, state, 0);
       nudge(host);
     },
     /** The guard is gone. */

@@ -81,6 +81,8 @@
   let restoring = false;
   let passing = false;
   let checkPlanned = false;
+  /** Whether the last blur was a script's: Chromium's move to a pressed guest leaves the active element as it was. */
+  let scripted = false;
   let laterPlanned = false;
   let nudging = false;
   /** Until when a home is watched after its last lease, for a late move of the focus. */
@@ -158,6 +160,15 @@
     return element.shadowRoot.querySelector('iframe,object,embed') || element;
   }
 
+  /** @param {any} element in a frame of this page: Chromium leaves `activeElement` of the pages around it as it is */
+  function focusFrames(element) {
+    const view = element.ownerDocument.defaultView;
+    const frame = view && view !== window ? view.frameElement : null;
+    if (!frame) return;
+    focusFrames(frame);
+    if (frame.ownerDocument.activeElement !== frame) frame.focus({ preventScroll: true });
+  }
+
   /** @returns {string} returned | at-home | not-accepted | why the person's newer choice wins */
   function giveBack() {
     const note = home;
@@ -180,6 +191,7 @@
       } else {
         // Read now rather than at the borrow's begin: a key that was on its way may have come since.
         const details = noteDetails(note.element);
+        focusFrames(note.element);
         focusable(note.element).focus({ preventScroll: true });
         putBackDetails(note.element, details);
       }
@@ -205,10 +217,13 @@
     checkPlanned = false;
     if (!watching() || taken()) return;
     const { element: active } = deepActive();
+    const chosen = scripted && isGuestElement(active);
+    scripted = false;
     if (!isGuestElement(active) && !isBody(active) && home && active !== home.element) {
       moveOn('focus-elsewhere');
       return;
     }
+    if (chosen && home && active !== home.element) moveOn('app-moved-focus');
     giveBack();
     // Between the two moves nothing can be seen; look again until the second one has come and is undone.
     if (home && home.away && leases.size && !laterPlanned) {
@@ -312,7 +327,10 @@
         return;
       }
       swallow(event);
-      if (type === 'blur') home.left.add(target);
+      if (type === 'blur') {
+        home.left.add(target);
+        if (target.nodeType && target.ownerDocument === document) scripted = isBody(document.activeElement);
+      }
       if (!home.away && (target === home.element || !target.nodeType)) home.away = now();
       planCheck();
       return;
@@ -559,12 +577,16 @@
     if (home && !leases.size && now() > settleUntil && !home.movedOn) payBlurs(home);
   }
 
-  /** @param {number} guestId the person themselves pressed into a guest, and may have had the focus taken back */
-  function personPressed(guestId) {
-    if (!home || home.movedOn || Array.from(leases.values()).some((lease) => !lease.watch)) return false;
+  /**
+   * @param {number} guestId the person themselves pressed into a guest, and may have had the focus taken back
+   * @param {boolean} certain it cannot be a press that an agent has borrowed the focus for
+   */
+  function personPressed(guestId, certain) {
+    if (!home || home.movedOn) return false;
+    if (!certain && Array.from(leases.values()).some((lease) => !lease.watch)) return false;
     moveOn('person-pressed');
     const element = guestElement(guestId);
-    if (element && deepActive().element === home.element) takeFocus(element);
+    if (element && deepActive().element !== element) takeFocus(element);
     return true;
   }
 
@@ -586,26 +608,27 @@
     if (nudging) return Promise.resolve({ nudged: true });
     nudging = true;
     const had = field.getAttribute('enterkeyhint');
-    const other = had === 'next' ? 'done' : 'next';
+    return (async () => {
+      field.setAttribute('enterkeyhint', had === 'next' ? 'done' : 'next');
+      await frame();
+      // Not into a composition that has just begun.
+      while (composing()) await new Promise((resolve) => setTimeout(resolve, 50));
+      if (had === null) field.removeAttribute('enterkeyhint');
+      else field.setAttribute('enterkeyhint', had);
+      // This is reported too, and makes the input method start afresh: now, not with the next blink of the caret.
+      await frame();
+      nudging = false;
+      return { nudged: true };
+    })();
+  }
+
+  /** A frame that begins after this moment, for the state is reported with one; a hidden page has none. */
+  function frame() {
     return new Promise((resolve) => {
-      field.setAttribute('enterkeyhint', other);
-      const back = () => {
-        // Not into a composition that has just begun.
-        if (composing()) {
-          setTimeout(back, 50);
-          return;
-        }
-        nudging = false;
-        if (had === null) field.removeAttribute('enterkeyhint');
-        else field.setAttribute('enterkeyhint', had);
-      };
-      const done = () => {
-        soon(back);
-        resolve({ nudged: true });
-      };
-      // A hidden page has no frames.
+      const done = () => soon(() => resolve(undefined));
       if (document.hidden) done();
-      else requestAnimationFrame(done);
+      else requestAnimationFrame(() => requestAnimationFrame(done));
+      setTimeout(done, 200);
     });
   }
 

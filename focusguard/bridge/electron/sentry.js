@@ -62,7 +62,8 @@
     }
   }
 
-  const TYPES = ['focusin', 'focusout', 'input', 'selectionchange'];
+  // After some input Chromium reports the state again although nothing has changed.
+  const TYPES = ['focusin', 'focusout', 'input', 'selectionchange', 'mousedown', 'mouseup', 'touchend', 'keyup'];
   /** @type {WeakSet<any>} */
   const heard = new WeakSet();
   /** @param {any} view */

@@ -1,0 +1,232 @@
+"""A person composes with a real input method while an agent works in the guest: every word arrives."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from focusguard.electron.display import isolated_display
+from focusguard.electron.janitor import Janitor
+from focusguard.electron.person import Person
+from focusguard.electron.runtimes import Runtime
+from probes.fixture import run_fixture
+from probes.landing.cdp_client import CdpClient, attach_guest, find_guest, open_client
+from specs.bridged import Bridged, BridgeError, bridged
+from specs.input_method import input_method, missing
+
+pytestmark = [
+    pytest.mark.headful,
+    pytest.mark.anyio,
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+]
+
+Eventually = Callable[..., Awaitable[Any]]
+#: What is typed, and what the person means by it.
+WORDS = {"pinyin": ("nihao ", "你好"), "hangul": ("gksrmf", "한글")}
+#: Keys per second of somebody who composes; a repair takes two frames after the guest's own.
+RATE = 12.0
+FOCUS_EVENTS = ("focus", "blur", "focusin", "focusout")
+
+
+class Desk:
+    """A person with an input method in front of the fixture."""
+
+    def __init__(self, app: Bridged, person: Person, engine: str) -> None:
+        self.app, self.person = app, person
+        self.keys, self.word = WORDS[engine]
+        self._seq = 0
+
+    async def start(self) -> None:
+        """A fresh trial, with the input method as after the window came to the front."""
+        await self.app.fixture.reset()
+        await self.app.guest()
+        await self.app.fixture.execute("host", "void (document.activeElement.blur())")
+        await self.app.fixture.focus_host("textarea", text="")
+        await self.app.fixture.settle()
+        await anyio.sleep(0.5)
+        self._seq = await self.app.fixture.settle()
+
+    async def type(self, keys: str) -> None:
+        await self.person.type(keys, rate=RATE)
+        await anyio.sleep(0.2)
+
+    async def value(self) -> str:
+        """What stands in the field once the last composition is over."""
+        if self.word == "한글":
+            await self.person.key("Right")
+            await anyio.sleep(0.3)
+        await self.app.fixture.settle()
+        return str((await self.app.fixture.state()).host.values["textarea"]).strip()
+
+    async def seen(self) -> list[str]:
+        """The compositions' beginnings and ends, and focus events of the host."""
+        records = (await self.app.fixture.state(since=self._seq)).host.records()
+        return [r.type for r in records if r.type in ("compositionstart", "compositionend", *FOCUS_EVENTS)]
+
+
+@pytest.fixture(scope="module", params=["pinyin", "hangul"])
+async def desk(request: pytest.FixtureRequest, runtime: Runtime, janitor: Janitor) -> AsyncIterator[Desk]:
+    async with (
+        isolated_display(janitor=janitor) as display,
+        input_method(request.param, display, janitor) as env,
+        bridged(runtime, display=display, janitor=janitor, window="headful", env=env) as app,
+    ):
+        person = Person(display)
+        desk = Desk(app, person, request.param)
+        await desk.start()
+        await desk.type(desk.keys)  # the first word loads the dictionary
+        await anyio.sleep(2)
+        yield desk
+
+
+@pytest.fixture(autouse=True)
+async def fresh(desk: Desk) -> None:
+    await desk.start()
+
+
+async def nothing(app: Bridged) -> None:
+    pass
+
+
+async def press_a_field(app: Bridged) -> None:
+    await app.press("text")
+
+
+async def press_a_button(app: Bridged) -> None:
+    await app.press("button")
+
+
+async def focus_by_script(app: Bridged) -> None:
+    await app.fixture.focus_guest("text")
+
+
+async def dom_focus(client: CdpClient, session: str) -> None:
+    root = (await client.send("DOM.getDocument", session=session))["root"]["nodeId"]
+    found = await client.send("DOM.querySelector", {"nodeId": root, "selector": "#text"}, session=session)
+    await client.send("DOM.focus", {"nodeId": found["nodeId"]}, session=session)
+
+
+async def focus_by_protocol(app: Bridged) -> None:
+    await dom_focus(app.client, (await app.guest()).root)
+
+
+async def type_into_a_field(app: Bridged) -> None:
+    await app.fixture.focus_guest("text")
+    await anyio.sleep(0.2)
+    for letter in "agent":
+        events = [{"type": kind, "keyCode": letter} for kind in ("keyDown", "char", "keyUp")]
+        await app.ask("keys.send", webContentsId=app.number(), events=events)
+
+
+async def insert_text(app: Bridged) -> None:
+    await app.fixture.focus_guest("text")
+    await app.ask("text.insert", webContentsId=app.number(), text="inserted")
+
+
+ACTIONS = [
+    nothing,
+    press_a_button,
+    press_a_field,
+    focus_by_script,
+    focus_by_protocol,
+    type_into_a_field,
+    insert_text,
+]
+
+
+class TestBeforeAWord:
+    @pytest.mark.parametrize("action", ACTIONS)
+    async def test_the_next_word_arrives(
+        self, desk: Desk, action: Callable[[Bridged], Awaitable[None]]
+    ) -> None:
+        await action(desk.app)
+        await anyio.sleep(0.5)
+        await desk.type(desk.keys)
+        assert await desk.value() == desk.word
+        seen = await desk.seen()
+        assert seen.count("compositionstart") == seen.count("compositionend") > 0
+        assert not set(seen) & set(FOCUS_EVENTS)
+
+
+class TestWithinAWord:
+    @pytest.mark.parametrize("action", [press_a_field, type_into_a_field, insert_text])
+    async def test_what_would_end_it_is_refused(
+        self, desk: Desk, action: Callable[[Bridged], Awaitable[None]], eventually: Eventually
+    ) -> None:
+        half = 3 if desk.word == "你好" else 2
+        await desk.type(desk.keys[:half])
+        await eventually(lambda: self.composing(desk))
+        if action is press_a_field:
+            begun = await desk.app.ask("borrow.begin", webContentsId=desk.app.number())
+            assert (begun["state"], begun["lease"]) == ("composing", None)
+        else:
+            method = "keys.send" if action is type_into_a_field else "text.insert"
+            with pytest.raises(BridgeError) as refused:
+                await desk.app.ask(method, webContentsId=desk.app.number(), events=[], text="x")
+            assert refused.value.code == "composing"
+        await desk.type(desk.keys[half:])
+        assert await desk.value() == desk.word
+
+    async def test_a_page_that_focuses_itself_cannot_end_it(self, desk: Desk, eventually: Eventually) -> None:
+        """In a page where nothing has been focused before; docs/bridge-protocol.md tells of the others."""
+        await desk.app.fixture.reload()
+        await anyio.sleep(0.5)
+        await desk.start()
+        half = 3 if desk.word == "你好" else 2
+        await desk.type(desk.keys[:half])
+        await eventually(lambda: self.composing(desk))
+        await anyio.sleep(0.1)
+        await desk.app.fixture.execute("guest:0", "void document.querySelector('#text').focus()")
+        await desk.type(desk.keys[half:])
+        assert await desk.value() == desk.word
+        await anyio.sleep(1.0)
+        assert not await desk.app.fixture.execute("guest:0", "document.documentElement.inert")
+
+    async def composing(self, desk: Desk) -> bool:
+        return bool((await desk.app.ask("host.composition", webContentsId=desk.app.host))["open"])
+
+
+class TestRaw:
+    """Without the bridge: the faults that the rest of this file is about."""
+
+    @pytest.fixture(autouse=True)
+    def once(self, desk: Desk) -> None:
+        if desk.word != "你好":
+            pytest.skip("measured with pinyin")
+
+    async def test_a_focused_field_in_the_guest_ends_all_composing(
+        self, runtime: Runtime, janitor: Janitor
+    ) -> None:
+        async with (
+            isolated_display(janitor=janitor) as display,
+            input_method("pinyin", display, janitor) as env,
+            run_fixture(
+                runtime, display=display, janitor=janitor, window="headful", debugging="port", env=env
+            ) as fixture,
+        ):
+            person = Person(display)
+            assert fixture.process is not None and fixture.process.debugging_url is not None
+            assert fixture.opened is not None
+
+            async def typed() -> str:
+                await person.type("nihao ", rate=RATE)
+                await anyio.sleep(0.5)
+                await fixture.settle()
+                return str((await fixture.state()).host.values["textarea"])
+
+            await typed()
+            await anyio.sleep(2)
+            await fixture.focus_host("textarea", text="")
+            await anyio.sleep(1)  # a change of the field makes the input method start afresh
+            assert await typed() == "你好"
+            url = fixture.opened.guests[0].url
+            async with open_client(fixture.process.debugging_url) as client:
+                session = (await attach_guest(client, await find_guest(client, url), url, frames=False)).root
+                emulation = {"enabled": True}  # as every agent's client sets it
+                await client.send("Emulation.setFocusEmulationEnabled", emulation, session=session)
+                await dom_focus(client, session)
+                await anyio.sleep(0.3)
+                assert await typed() != "你好你好"
