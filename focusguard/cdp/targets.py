@@ -58,6 +58,7 @@ class Guest:
         emulated: whether the guard's session has turned focus emulation on.
         ready: whether clients have been told.
         crashed: whether its renderer has died.
+        deaf: whether a person's press was stopped at it, after which it drops releases until the next press.
     """
 
     info: TargetInfo
@@ -69,6 +70,7 @@ class Guest:
     emulated: bool = False
     ready: bool = False
     crashed: bool = False
+    deaf: bool = False
 
     @property
     def target_id(self) -> str:

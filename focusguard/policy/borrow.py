@@ -112,6 +112,7 @@ class Lease:
     """
 
     hands: Hands
+    guest: Guest
     turn: Lock | None
     name: str | None
     state: str
@@ -181,7 +182,7 @@ class Borrower:
             if state not in SAFE_STATES:
                 detail = f"the host page could not keep the person's focus ({state}); nothing was sent"
                 raise self._refusal(Code.FOCUS_GUARD_UNAVAILABLE, detail)
-            return Lease(hands, turn, held.get("lease"), state, float(held.get("waitedMs", 0)))
+            return Lease(hands, guest, turn, held.get("lease"), state, float(held.get("waitedMs", 0)))
         except CallFailed as fault:
             turn.release()
             raise self._refusal(Code.FOCUS_GUARD_UNAVAILABLE, f"{fault}; nothing was sent") from None
@@ -220,6 +221,7 @@ class Borrower:
         self.metrics.borrows += 1
         self.metrics.held_ms.append(float(ended.get("heldMs", 0)))
         self.metrics.brought_home += int(ended.get("broughtHome", 0))
+        lease.guest.deaf = lease.guest.deaf or bool(ended.get("broughtHome"))
         return ended
 
     def end_later(self, lease: Lease, guest: Guest, seconds: float) -> None:

@@ -15,6 +15,11 @@
   let last = null;
   const note = (event) => {
     if (!event.isTrusted) return;
+    // The guard's own press, which wakes a widget that drops releases: no page shall see it.
+    if (event.key === 'F24' && event.altKey && event.ctrlKey && event.metaKey && event.shiftKey) {
+      event.stopImmediatePropagation();
+      return;
+    }
     counts[event.type] = (counts[event.type] || 0) + 1;
     last = event;
     waiting = waiting.filter((look) => !look(event));

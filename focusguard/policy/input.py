@@ -36,6 +36,7 @@ from focusguard.policy.flow import (
     Sleep,
     TimedOut,
     Upstream,
+    call,
 )
 from focusguard.policy.held import KEY, Held, Press
 from focusguard.policy.paint import PaintWatch
@@ -240,7 +241,24 @@ class InputDesk:
         yield from self._emulate(guest)
         place = yield from self._locate(guest, job)
         if place.child is not None and not keys.leaves_guest(job.params):
+            if guest.deaf and not keys.presses(job.params):
+                yield from self._rouse(guest, place)
             return (yield from self._to_frame(guest, place.child, job))
+        if keys.presses(job.params):
+            guest.deaf = False
+            return (yield from self._send_key(guest, job, place))
+        if guest.deaf:
+            yield from self._rouse(guest, place)
+        try:
+            return (yield from self._send_key(guest, job, place))
+        except GuardError as miss:
+            if miss.code is not Code.INPUT_NOT_DELIVERED or not self._wire.bridge_here:
+                raise
+        # Nobody saw it, because a person's press was stopped at the guest just before: it is sent to open ears once more.
+        yield from self._rouse(guest, place)
+        return (yield from self._send_key(guest, job, place))
+
+    def _send_key(self, guest: Guest, job: Job, place: Place) -> Flow[dict[str, Any]]:
         events = keys.to_electron(job.params, self._wire.electron)
         types = keys.event_types(job.params)
         character = job.params.get("type") == "keyDown" and keys.makes_character(job.params)
@@ -249,6 +267,16 @@ class InputDesk:
             return (yield from self._borrowed(guest, job, place, watch))
         send = Bridge("keys.send", {"webContentsId": guest.web_contents_id, "events": events})
         return (yield from self._witnessed(guest, job, place, send, types, character=character))
+
+    def _rouse(self, guest: Guest, place: Place) -> Flow[None]:
+        """Have a widget listen again that drops releases (see `keys.ROUSING`)."""
+        guest.deaf = False
+        with suppress(FlowFault):
+            if place.child is not None:
+                yield from call(Upstream(KEY, keys.ROUSING, place.session_id), ANSWER_SECONDS)
+            elif self._wire.bridge_here:
+                params = {"webContentsId": guest.web_contents_id, "events": [keys.ROUSING_EVENT]}
+                yield from call(Bridge("keys.send", params), BRIDGE_SECONDS)
 
     def _text(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulate(guest)

@@ -71,6 +71,7 @@ _SIGNS = (
 )
 #: `code`, Electron's name, virtual key, `key`.
 _NAMED = (
+    ("Tab", "Tab", 9, "Tab"),
     ("Space", "Space", 32, " "),
     ("Backspace", "Backspace", 8, "Backspace"),
     ("Enter", "Enter", 13, "Enter"),
@@ -129,7 +130,32 @@ _MODIFIER_NAMES = ((ALT, "alt"), (CTRL, "control"), (META, "meta"), (SHIFT, "shi
 
 def leaves_guest(params: dict[str, Any]) -> bool:
     """Whether the key may move the focus out of the guest: Tab from its last field ends in the host."""
+    if not presses(params):
+        return False
     return "Tab" in (params.get("key"), params.get("code")) or params.get("windowsVirtualKeyCode") == 9
+
+
+def presses(params: dict[str, Any]) -> bool:
+    """Whether the command is the press of a key, and not its release or a character alone."""
+    return params.get("type") in ("keyDown", "rawKeyDown")
+
+
+#: A press that no person and no agent makes (all modifiers and F24), for a guest whose widget drops releases and characters:
+#: it does so after a person's press was stopped there, until the next press comes
+#: (content/browser/renderer_host/render_widget_host_impl.cc, suppress_events_until_keydown_). The guard's evidence keeps
+#: it from the page.
+ROUSING: dict[str, Any] = {
+    "type": "rawKeyDown",
+    "key": "F24",
+    "code": "F24",
+    "windowsVirtualKeyCode": 135,
+    "modifiers": ALT | CTRL | META | SHIFT,
+}
+ROUSING_EVENT: ElectronEvent = {
+    "type": "rawKeyDown",
+    "keyCode": "F24",
+    "modifiers": ["alt", "control", "meta", "shift"],
+}
 
 
 def makes_character(params: dict[str, Any]) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 from focusguard.cdp.limits import Limits
 from focusguard.policy.evidence import SCRIPT
+from focusguard.policy.keys import ROUSING_EVENT
 from specs.unit.transcript import VERSION, Call, Client, GuestPage, Transcript, target
 
 KEY = "Input.dispatchKeyEvent"
@@ -46,12 +47,26 @@ def begin(**more: Any) -> tuple[Transcript, GuestPage, Client]:
 def key_arrives(t: Transcript, guest: GuestPage, stroke: tuple[str, str] | None = None) -> None:
     """The page is asked, the bridge sends, and the page has handled it; `stroke`: the first event's type and key."""
     t.page_says(guest.session)
+    key_is_sent(t, guest, stroke)
+
+
+def roused(t: Transcript, guest: GuestPage) -> None:
+    """A guest at which a person's press was stopped is made to listen again."""
+    sending = t.bridge.gets("keys.send", webContentsId=guest.web_contents_id)
+    assert sending.params["events"] == [ROUSING_EVENT]
+    sending.answers({"sent": 1})
+
+
+def key_is_sent(
+    t: Transcript, guest: GuestPage, stroke: tuple[str, str] | None = None, verdict: str = "handled"
+) -> None:
+    """The bridge sends, and the page says what became of it."""
     watch = t.app.gets("Runtime.evaluate", session=guest.session)
     sending = t.bridge.gets("keys.send", webContentsId=guest.web_contents_id)
     first = sending.params["events"][0]
     assert stroke is None or (first["type"], first["keyCode"]) == stroke
     sending.answers({"sent": len(sending.params["events"])})
-    watch.answers({"result": {"type": "string", "value": "handled"}})
+    watch.answers({"result": {"type": "string", "value": verdict}})
 
 
 def arrives_by_cdp(t: Transcript, guest: GuestPage, method: str, params: dict[str, Any]) -> None:
@@ -195,6 +210,51 @@ class TestKeys:
         watch = with_focus_and_witness(t, guest, TAB)
         watch.answers({"result": {"type": "string", "value": "handled"}})
         agent.hears(1, {}, session="S1")
+        t.silence()
+
+
+class TestReleasesAfterAPersonsKey:
+    """A widget at which a person's press was stopped drops releases until the next press."""
+
+    def borrow(self, t: Transcript, agent: Client, id_: int, *, brought_home: int) -> None:
+        agent.says(id_, MOUSE, PRESS, session="S1")
+        pressed(t).answers()
+        t.bridge.gets("borrow.end").answers({**RETURNED, "broughtHome": brought_home})
+        agent.hears(id_, session="S1")
+
+    def test_it_is_made_to_listen_before_a_release(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, KEY, key("a"), session="S1")
+        key_arrives(t, guest)
+        agent.hears(1, session="S1")
+        self.borrow(t, agent, 2, brought_home=1)
+        agent.says(3, KEY, key("a", "keyUp"), session="S1")
+        t.page_says(guest.session)
+        roused(t, guest)
+        key_is_sent(t, guest, ("keyUp", "a"))
+        agent.hears(3, session="S1")
+        t.silence()
+
+    def test_a_press_does_that_by_itself(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, KEY, key("a"), session="S1")
+        key_arrives(t, guest)
+        agent.hears(1, session="S1")
+        self.borrow(t, agent, 2, brought_home=1)
+        for id_, type_ in ((3, "keyDown"), (4, "keyUp")):
+            agent.says(id_, KEY, key("b", type_), session="S1")
+            key_arrives(t, guest)
+            agent.hears(id_, session="S1")
+        t.silence()
+
+    def test_a_release_that_nobody_saw_is_sent_once_more_and_then_reported(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, KEY, key("a", "keyUp"), session="S1")
+        t.page_says(guest.session)
+        key_is_sent(t, guest, ("keyUp", "a"), "missed")
+        roused(t, guest)
+        key_is_sent(t, guest, ("keyUp", "a"), "missed")
+        agent.hears_error(1, "browser_input_not_delivered", session="S1")
         t.silence()
 
 
@@ -1167,7 +1227,9 @@ class TestClientLoss:
         agent.leaves()
         t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
         t.app.gets(MOUSE, RELEASE, session=guest.session).answers()
-        key_arrives(t, guest, ("keyUp", "Shift"))
+        t.page_says(guest.session)
+        roused(t, guest)
+        key_is_sent(t, guest, ("keyUp", "Shift"))
         t.silence()
 
     def test_what_is_up_already_is_left_alone(self) -> None:
