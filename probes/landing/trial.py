@@ -116,8 +116,22 @@ async def run_trial(stage: Stage, case: Case) -> Row:
         row.status, row.evidence.reason = "invalid", str(error)
     except TimeoutError:
         row.status, row.evidence.reason = "invalid", f"not done within {TRIAL_SECONDS:g} s"
+    except NeedsFreshAppError:
+        ended = await _exit_code(stage)
+        if ended is None:
+            raise
+        # The agent's command brought the whole app down: a result, and no preparation was at fault.
+        row.landing, row.evidence.gone = ["crashed"], [f"the app: ended with {ended}"]
     row.evidence.ms = round((time.monotonic() - begin) * 1000)
     return row
+
+
+async def _exit_code(stage: Stage) -> int | None:
+    process = stage.fixture.process
+    if process is not None:
+        with anyio.move_on_after(3.0):
+            return await process.wait()
+    return None
 
 
 async def _run(stage: Stage, case: Case, nonce: str, row: Row) -> None:
