@@ -81,8 +81,6 @@
   let restoring = false;
   let passing = false;
   let checkPlanned = false;
-  /** Whether the last blur was a script's: Chromium's move to a pressed guest leaves the active element as it was. */
-  let scripted = false;
   let laterPlanned = false;
   let nudging = false;
   /** Until when a home is watched after its last lease, for a late move of the focus. */
@@ -103,6 +101,9 @@
   const compositionTargets = new Set();
 
   const taken = () => Array.from(leases.values()).some((lease) => lease.take);
+  /** Until when a Tab that an agent sent may still leave its guest. */
+  let leaveUntil = 0;
+  const leaving = () => taken() || now() <= leaveUntil;
   const watching = () => !!home && !home.movedOn && (leases.size > 0 || now() <= settleUntil);
 
   function composing() {
@@ -163,10 +164,26 @@
   /** @param {any} element in a frame of this page: Chromium leaves `activeElement` of the pages around it as it is */
   function focusFrames(element) {
     const view = element.ownerDocument.defaultView;
-    const frame = view && view !== window ? view.frameElement : null;
-    if (!frame) return;
-    focusFrames(frame);
-    if (frame.ownerDocument.activeElement !== frame) frame.focus({ preventScroll: true });
+    const around = view && view !== window ? view.frameElement : null;
+    if (!around) return;
+    focusFrames(around);
+    if (around.ownerDocument.activeElement !== around) around.focus({ preventScroll: true });
+  }
+
+  /**
+   * A press in one guest while the person is in another moves the focus, and this page is not always told: it may
+   * see the old one as active all the time. Only a move away and back is sure to reach the browser.
+   * @param {any} element
+   */
+  function refocus(element) {
+    const inner = focusable(element);
+    restoring = true;
+    try {
+      inner.blur();
+      inner.focus({ preventScroll: true });
+    } finally {
+      restoring = false;
+    }
   }
 
   /** @returns {string} returned | at-home | not-accepted | why the person's newer choice wins */
@@ -179,7 +196,7 @@
       arrive(note);
       return 'at-home';
     }
-    if (!isGuestElement(active) && !isBody(active)) {
+    if (!isGuestElement(active) && !isBody(active) && !leaving()) {
       moveOn('focus-elsewhere');
       return 'focus-elsewhere';
     }
@@ -216,14 +233,16 @@
   function check() {
     checkPlanned = false;
     if (!watching() || taken()) return;
+    if (byScript) {
+      byScript = false;
+      moveOn('app-moved-focus');
+      return;
+    }
     const { element: active } = deepActive();
-    const chosen = scripted && isGuestElement(active);
-    scripted = false;
-    if (!isGuestElement(active) && !isBody(active) && home && active !== home.element) {
+    if (!isGuestElement(active) && !isBody(active) && home && active !== home.element && !leaving()) {
       moveOn('focus-elsewhere');
       return;
     }
-    if (chosen && home && active !== home.element) moveOn('app-moved-focus');
     giveBack();
     // Between the two moves nothing can be seen; look again until the second one has come and is undone.
     if (home && home.away && leases.size && !laterPlanned) {
@@ -320,26 +339,20 @@
       return;
     }
     if (type === 'blur' || type === 'focusout') {
-      // A move made by a script or a click names where the focus goes; Chromium's move to a guest names nothing.
+      // A move to another element of this page is nothing that an agent's press can do.
       const to = event.relatedTarget;
-      if (to) {
-        moveOn(isGuestElement(to) ? 'app-moved-focus' : 'focus-elsewhere');
+      if (to && !isGuestElement(to) && !leaving()) {
+        moveOn('focus-elsewhere');
         return;
       }
       swallow(event);
-      if (type === 'blur') {
-        home.left.add(target);
-        if (target.nodeType && target.ownerDocument === document) scripted = isBody(document.activeElement);
-      }
+      noticeScript(event, type);
+      if (type === 'blur') home.left.add(target);
       if (!home.away && (target === home.element || !target.nodeType)) home.away = now();
       planCheck();
       return;
     }
-    if (isGuestElement(target)) {
-      if (!taken()) moveOn('app-moved-focus');
-      return;
-    }
-    if (target.nodeType && target !== home.element) {
+    if (target.nodeType && target !== home.element && !isGuestElement(target) && !leaving()) {
       moveOn('focus-elsewhere');
       return;
     }
@@ -348,9 +361,30 @@
     planCheck();
   }
 
+  /** @type {{ ran: boolean } | null} */
+  let between = null;
+  let byScript = false;
+  /**
+   * A script of the page can move the focus into a guest too, and then it is to stay there. Its events look the
+   * same, but no microtask runs between them while the script is on the stack.
+   * @param {any} event @param {string} type
+   */
+  function noticeScript(event, type) {
+    if (type === 'blur' && targetOf(event).nodeType) {
+      const mark = { ran: false };
+      between = mark;
+      Promise.resolve().then(() => {
+        mark.ran = true;
+      });
+    } else if (type === 'focusout' && between) {
+      byScript = !between.ran && !taken();
+      between = null;
+    }
+  }
+
   /** @param {Event} event */
   function onPress(event) {
-    if (event.isTrusted && leases.size > 0) moveOn('person-pressed');
+    if (event.isTrusted && (leases.size > 0 || leaving())) moveOn('person-pressed');
   }
 
   /** @param {any} event */
@@ -418,6 +452,8 @@
       if (keyWaiters.size) for (const wake of Array.from(keyWaiters)) wake();
       watchInputMethod(event);
     }
+    // A Tab that reaches this page is the person's own.
+    if (event.key === 'Tab' && !taken() && deepActive().element === (home && home.element)) leaveUntil = 0;
     if (!strays.length && !(watching() && home && home.away && !taken() && deepActive().element !== home.element)) return;
     event.stopImmediatePropagation();
     event.preventDefault();
@@ -553,10 +589,14 @@
   async function end(order) {
     if (!leases.has(order.lease) || !home) return { returned: false, reason: 'no-lease', heldMs: 0, seen: keysSeen };
     const note = home;
+    const { take } = /** @type {{ take: boolean }} */ (leases.get(order.lease));
     leases.delete(order.lease);
+    // The move comes by way of the browser, when the guest has handled the key.
+    if (take) leaveUntil = now() + order.settleMs;
     settleUntil = Math.max(settleUntil, now() + order.settleMs);
     setTimeout(settled, order.settleMs + 5);
     const outcome = taken() ? 'still-taken' : await afterArrival(giveBack());
+    if (!note.movedOn && !leases.size && isGuestElement(note.element)) refocus(note.element);
     const returned = outcome === 'returned' || (outcome === 'at-home' && note.returns > 0);
     const heldMs = note.heldMs + (note.away ? now() - note.away : 0);
     note.heldMs = 0;
