@@ -129,8 +129,14 @@ class Worlds:
         return context_id
 
 
-def locate(worlds: Worlds, guest: Guest, types: list[str]) -> Flow[Place]:
+def locate(worlds: Worlds, guest: Guest, types: list[str], start: Child | None = None) -> Flow[Place]:
     """Follow the focus inside a guest to the frame that holds it.
+
+    Args:
+        worlds: where frames are asked.
+        guest: whose focus.
+        types: the events whose counts are wanted.
+        start: the frame with a process of its own to begin at, and to stay below, instead of the guest's page.
 
     Raises:
         GuardError: the guest does not answer, or its focused frame is gone or cannot be reached.
@@ -138,6 +144,8 @@ def locate(worlds: Worlds, guest: Guest, types: list[str]) -> Flow[Place]:
     if guest.session_id is None:
         raise GuardError(Code.INPUT_NOT_DELIVERED, "the guest is not attached yet; nothing was sent")
     session_id, frame_id, child = guest.session_id, guest.target_id, None
+    if start is not None:
+        session_id, frame_id, child = start.session_id, start.info["targetId"], start
     expression = f"focusguard.look({json.dumps(types)})"
     above: tuple[tuple[str, int], ...] = ()
     try:
@@ -146,7 +154,7 @@ def locate(worlds: Worlds, guest: Guest, types: list[str]) -> Flow[Place]:
             if found["type"] == "string":
                 seen = json.loads(found["value"])
                 place = Place(session_id, context_id, child, **seen, above=above)
-                if above and not place.focused:
+                if above and start is None and not place.focused:
                     return (yield from _strayed(worlds, guest, expression)) or place
                 return place
             above = (*above, (session_id, context_id))

@@ -163,7 +163,7 @@ class InputDesk:
             return not guest.inner
         if guest.embedding is Embedding.OFFSCREEN:
             return False
-        return not job.session.main
+        return not job.session.main and (treatment is Treatment.KEY or not guest.inner)
 
     def _pass(self, lane: Lane, job: Job) -> None:
         assert job.caller is not None and job.message is not None
@@ -280,9 +280,7 @@ class InputDesk:
 
     def _text(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulate(guest)
-        place = yield from locate(self._worlds, guest, _TEXT_TYPES)
-        if not place.editable:
-            raise GuardError(Code.INPUT_NOT_DELIVERED, _NOTHING_TAKES_TEXT)
+        place = yield from self._writable(guest, job)
         if place.child is not None:
             return (yield from self._to_frame(guest, place.child, job))
         text = job.params.get("text")
@@ -293,10 +291,26 @@ class InputDesk:
 
     def _compose(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulate(guest)
-        place = yield from locate(self._worlds, guest, _TEXT_TYPES)
+        place = yield from self._writable(guest, job)
         if place.child is not None:
             return (yield from self._to_frame(guest, place.child, job))
         return (yield from self._borrowed(guest, job, place))
+
+    def _writable(self, guest: Guest, job: Job) -> Flow[Place]:
+        """Where text goes; Chromium answers with success where it goes nowhere.
+
+        On a frame's own session it stays in that frame's process, whatever has the guest's focus.
+        """
+        own = None
+        if job.session is not None and not job.session.main:
+            own = guest.children.get(job.session.target_id)
+            if own is None:
+                raise GuardError(Code.ERROR, "the frame is gone; nothing was sent")
+        place = yield from locate(self._worlds, guest, _TEXT_TYPES, own)
+        ends_one = job.rule.treatment is Treatment.COMPOSE and not job.params.get("text")
+        if not ends_one and (not place.editable or (own is not None and place.child is not own)):
+            raise GuardError(Code.INPUT_NOT_DELIVERED, _NOTHING_TAKES_TEXT)
+        return place
 
     def _own_tree(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """A guest that is no inner WebContents: CDP reaches its focused frame, and the page tells whether it did.
