@@ -25,15 +25,22 @@ class PaintWatch:
     def __init__(self, wire: Wire, worlds: Worlds) -> None:
         self._wire = wire
         self._worlds = worlds
+        self._looking: set[int] = set()
 
     def look_into(self, guest: Guest, caller: Caller) -> None:
         """Answer the command with `browser_target_hidden` if the guest gives no frame."""
 
+        number = id(caller)
+        if number in self._looking:
+            return
+        self._looking.add(number)
+
         def looked(painted: bool) -> None:
+            self._looking.discard(number)
             if not painted:
                 self._wire.fail(caller, GuardError(Code.TARGET_HIDDEN, DETAIL))
 
-        self._wire.flows.start(self._painted(guest), looked, lambda _: None)
+        self._wire.flows.start(self._painted(guest), looked, lambda _: looked(True))
 
     def answered(self, guest: Guest, handle: Handle, seconds: float) -> Flow[None]:
         """Wait for a command of the guard's own that needs a frame.
@@ -42,12 +49,14 @@ class PaintWatch:
             GuardError: the guest is not painted.
             FlowFault: as `Await`.
         """
-        try:
-            yield Await(handle, LATE_SECONDS)
-        except TimedOut:
-            if not (yield from self._painted(guest)):
-                raise GuardError(Code.TARGET_HIDDEN, DETAIL) from None
-            yield Await(handle, seconds)
+        for _ in range(max(1, round(seconds / LATE_SECONDS))):
+            try:
+                yield Await(handle, LATE_SECONDS)
+                return
+            except TimedOut:
+                if not (yield from self._painted(guest)):
+                    raise GuardError(Code.TARGET_HIDDEN, DETAIL) from None
+        raise TimedOut(f"no answer within {seconds:g} s")
 
     def _painted(self, guest: Guest) -> Flow[bool]:
         """Whether the guest gets a frame; True where it cannot be asked, so that nothing is said that was not seen."""

@@ -24,6 +24,7 @@ class Caller:
     Attributes:
         session: the client's session; None: the root of a browser connection.
         timer: number of the timer that bounds it.
+        late_timer: number of the timer after which it is looked into, again and again.
         waits: whether it still waits for its answer; it gets one at most.
         answered: called once when it does not wait any more, whatever the outcome.
     """
@@ -33,6 +34,7 @@ class Caller:
     command_id: int
     method: str
     timer: int | None = None
+    late_timer: int | None = None
     waits: bool = True
     answered: Callable[[], None] | None = None
 
@@ -128,7 +130,8 @@ class Wire:
             message: the command.
             session_id: the app's session that it goes to.
             bound: seconds after which it is answered with `browser_timeout`.
-            late: called when it is not answered within `LATE_SECONDS`, to find out why.
+            late: called each `LATE_SECONDS` while it is not answered, to find out why: a guest that has just been
+                hidden gives a few frames still.
         """
         number = self._number()
         if not self.upstream_here:
@@ -136,7 +139,7 @@ class Wire:
             return
         self._calls[number] = caller
         if bound is not None and late is not None:
-            caller.timer = self.start_timer(LATE_SECONDS, lambda: self._late(number, bound, late))
+            caller.late_timer = self.start_timer(LATE_SECONDS, lambda: self._late(number, bound, late))
         elif bound is not None:
             caller.timer = self.start_timer(bound, lambda: self._overdue(number, bound))
         self.outbox.append(
@@ -168,8 +171,9 @@ class Wire:
 
     def _settle(self, caller: Caller) -> None:
         caller.waits = False
-        if caller.timer is not None:
-            self.cancel_timer(caller.timer)
+        for timer in (caller.timer, caller.late_timer):
+            if timer is not None:
+                self.cancel_timer(timer)
         if caller.client in self._pending:
             self._pending[caller.client] -= 1
         if caller.answered is not None:
@@ -282,7 +286,9 @@ class Wire:
     def _late(self, number: int, bound: float, late: Callable[[], None]) -> None:
         waiting = self._calls.get(number)
         if isinstance(waiting, Caller):
-            waiting.timer = self.start_timer(bound - LATE_SECONDS, lambda: self._overdue(number, bound))
+            if waiting.timer is None:
+                waiting.timer = self.start_timer(bound - LATE_SECONDS, lambda: self._overdue(number, bound))
+            waiting.late_timer = self.start_timer(LATE_SECONDS, lambda: self._late(number, bound, late))
             late()
 
     def _overdue(self, number: int, bound: float) -> None:
