@@ -55,7 +55,7 @@ MEANINGS: dict[Code, Meaning] = {
     Code.INPUT_NOT_DELIVERED: Meaning(
         True,
         "the input was sent and no document in the guest received it",
-        "look at the page (a navigation, a dialog, a stopped or crashed renderer), then decide whether to send it again",
+        "look at the page (a navigation, a dialog, a stopped or crashed renderer), then decide about sending it again",
     ),
     Code.TARGET_HIDDEN: Meaning(
         True,

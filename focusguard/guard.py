@@ -187,8 +187,8 @@ async def attach(
 
     Args:
         url: the app's browser WebSocket, `ws://127.0.0.1:PORT/devtools/browser/…`.
-        inspector_url: WebSocket of the app's Node inspector, through which the bridge is loaded; the inspector is closed
-            then. Without it the guard runs in its weaker mode.
+        inspector_url: WebSocket of the app's Node inspector, through which the bridge is loaded and which is
+            closed then. Without it the guard runs in its weaker mode.
         pace: see `launch`.
         port: see `launch`.
         token: see `launch`.

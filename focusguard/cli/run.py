@@ -55,7 +55,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
     type=click.Choice(["preload", "app", "inject", "none"]),
     default="preload",
     show_default=True,
-    help="How the bridge gets into the app: loaded before it, required by it, through the Node inspector, or not at all.",
+    help="How the bridge gets into the app: before it, required by it, through the inspector, or not at all.",
 )
 @_PORT
 @_NO_TOKEN
@@ -85,12 +85,16 @@ def run(
 
 @click.command()
 @click.argument("endpoint")
-@click.option("--inspector", help="WebSocket of the app's Node inspector, to load the bridge through; it is closed then.")
+@click.option(
+    "--inspector", help="WebSocket of the app's Node inspector, to load the bridge through; closed then."
+)
 @_PORT
 @_NO_TOKEN
 @_PACE
 @_JSON
-def attach(endpoint: str, inspector: str | None, port: int, no_token: bool, pace: Pace, as_json: bool) -> None:
+def attach(
+    endpoint: str, inspector: str | None, port: int, no_token: bool, pace: Pace, as_json: bool
+) -> None:
     r"""Guard an app that runs already with --remote-debugging-port.
 
     ENDPOINT is the app's port, its http address, or its browser WebSocket. Without --inspector there is no bridge: the

@@ -67,7 +67,9 @@ async def load(url: str, script: Path, env: Mapping[str, str], *, waiting: bool)
         LaunchFailed: The inspector cannot be reached, the file failed, or the inspector did not close.
     """
     try:
-        connection = await connect(url, max_size=None, compression=None, ping_interval=None, open_timeout=ANSWER_SECONDS)
+        connection = await connect(
+            url, max_size=None, compression=None, ping_interval=None, open_timeout=ANSWER_SECONDS
+        )
     except (OSError, TimeoutError, InvalidHandshake) as fault:
         raise LaunchFailed(f"no Node inspector answers at {url} ({fault})") from fault
     async with connection:
@@ -88,7 +90,9 @@ async def load(url: str, script: Path, env: Mapping[str, str], *, waiting: bool)
     await _check_closed(url)
 
 
-async def _call(connection: ClientConnection, ids: itertools.count[int], method: str, **params: Any) -> dict[str, Any]:
+async def _call(
+    connection: ClientConnection, ids: itertools.count[int], method: str, **params: Any
+) -> dict[str, Any]:
     number = next(ids)
     try:
         with anyio.fail_after(ANSWER_SECONDS):
@@ -101,7 +105,9 @@ async def _call(connection: ClientConnection, ids: itertools.count[int], method:
     except ConnectionClosed:
         return {}  # closing the inspector cuts the answer off
     except TimeoutError:
-        raise LaunchFailed(f"the app's Node inspector did not answer {method} within {ANSWER_SECONDS:g} s") from None
+        raise LaunchFailed(
+            f"the app's Node inspector did not answer {method} within {ANSWER_SECONDS:g} s"
+        ) from None
 
 
 async def _wait_for_pause(connection: ClientConnection) -> None:
@@ -110,7 +116,9 @@ async def _wait_for_pause(connection: ClientConnection) -> None:
             while json.loads(await connection.recv()).get("method") != "Debugger.paused":
                 pass
     except (ConnectionClosed, TimeoutError):
-        raise LaunchFailed("the app did not stop before its first line, so the bridge was not loaded") from None
+        raise LaunchFailed(
+            "the app did not stop before its first line, so the bridge was not loaded"
+        ) from None
 
 
 async def _check_closed(url: str) -> None:

@@ -13,8 +13,8 @@ class Receipt:
     """What is known of one input.
 
     Attributes:
-        verdict: `handled` or `cancelled` by a page that was seen to get it, `missed`, or `unverified` where it cannot be
-            observed (a press may meet a scroll bar, which no page is told of).
+        verdict: `handled` or `cancelled` by a page that was seen to get it, `missed`, or `unverified` where it
+            cannot be observed (a press may meet a scroll bar, which no page is told of).
         way: how it went: `cdp`, `send-input-event`, `insert-text`, `frame-session` or `borrow`.
         frame_id: the frame with a process of its own that it went to.
         borrow: `heldMs`, `waitedMs` and `broughtHome` of the borrow that it needed.

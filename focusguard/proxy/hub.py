@@ -72,7 +72,9 @@ class Hub:
         self.carry_out(self.guard.salvage())
         self._report(effects.Report("fault", {"event": type(event).__name__}))
         if isinstance(event, effects.ClientSaid):
-            self.server.close(event.client, 1011, "the guard failed on this connection's message; see its log")
+            self.server.close(
+                event.client, 1011, "the guard failed on this connection's message; see its log"
+            )
 
     def carry_out(self, commands: list[effects.Command]) -> None:
         """Carry out the guard's commands in order."""

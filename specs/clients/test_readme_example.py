@@ -1,4 +1,4 @@
-"""The README's example, as it stands there: Playwright through the guard types into a guest, the host stays untouched."""
+"""The README's example, as it stands there: Playwright types into a guest, the host stays untouched."""
 
 from __future__ import annotations
 
