@@ -142,8 +142,8 @@ def presses(params: dict[str, Any]) -> bool:
 
 #: A press that no person and no agent makes (all modifiers and F24), for a guest whose widget drops releases and
 #: characters: it does so after a person's press was stopped there, until the next press comes
-#: (content/browser/renderer_host/render_widget_host_impl.cc, suppress_events_until_keydown_). The guard's evidence keeps
-#: it from the page.
+#: (content/browser/renderer_host/render_widget_host_impl.cc, suppress_events_until_keydown_). The guard's evidence
+#: keeps it from the page.
 ROUSING: dict[str, Any] = {
     "type": "rawKeyDown",
     "key": "F24",
