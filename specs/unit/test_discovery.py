@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from specs.unit.browsing import attached as attachment
 from specs.unit.transcript import Client, Transcript, page, target
 
 GUEST = {"found": True, "guest": True, "kind": "webview", "webContentsId": 5, "hostWebContentsId": 1}
@@ -322,4 +323,70 @@ class TestOwnSessions:
         t.app.says("Target.attachedToTarget", late, session=guest.session)
         t.app.says("Target.targetDestroyed", {"targetId": "G1"})
         t.app.says("Target.targetInfoChanged", {"targetInfo": target("F1", "iframe")})
+        t.silence()
+
+
+class TestDyingGuests:
+    """What happens to sessions and commands when a guest goes."""
+
+    def test_every_outstanding_command_is_answered_once(self) -> None:
+        t = Transcript()
+        t.guest("G1")
+        agent = t.client()
+        agent.attaches("G1", "S1")
+        for id_ in range(20):
+            agent.says(id_, "Runtime.evaluate", session="S1")
+        calls = [t.app.gets("Runtime.evaluate", session="S1") for _ in range(20)]
+        t.app.says("Target.detachedFromTarget", {"sessionId": "S1", "targetId": "G1"})
+        for id_ in range(20):
+            agent.hears_error(id_, "browser_error: the target closed", session="S1")
+        agent.hears_event("Target.detachedFromTarget", {"sessionId": "S1"})
+        t.app.says("Target.targetDestroyed", {"targetId": "G1"})
+        for call in calls:
+            call.answers()
+        t.silence()
+
+    def test_a_frame_that_goes_answers_its_own_commands(self) -> None:
+        t = Transcript()
+        t.guest("G1")
+        agent = t.client()
+        agent.attaches("G1", "S1")
+        t.app.says("Target.attachedToTarget", attachment("SF", "F1"), session="S1")
+        agent.hears_event("Target.attachedToTarget", session="S1")
+        agent.says(1, "Runtime.evaluate", session="SF")
+        agent.says(2, "Runtime.evaluate", session="S1")
+        t.app.gets("Runtime.evaluate", session="SF")
+        t.app.gets("Runtime.evaluate", session="S1")
+        t.app.says("Target.detachedFromTarget", {"sessionId": "SF", "targetId": "F1"}, session="S1")
+        agent.hears_error(1, "browser_error: the target closed", session="SF")
+        agent.hears_event("Target.detachedFromTarget", {"sessionId": "SF"}, session="S1")
+        agent.hears_nothing()
+
+    def test_a_crash_is_told_of(self) -> None:
+        t = Transcript()
+        t.guest("G1")
+        agent = t.client()
+        agent.says(1, "Target.setDiscoverTargets", {"discover": True})
+        agent.hears_event("Target.targetCreated")
+        agent.hears(1)
+        t.app.says("Target.targetCrashed", {"targetId": "G1", "status": "killed", "errorCode": 9})
+        agent.hears_event("Target.targetCrashed", {"targetId": "G1", "status": "killed", "errorCode": 9})
+        t.app.says("Target.targetCrashed", {"targetId": "HOST", "status": "killed", "errorCode": 9})
+        t.silence()
+
+    def test_its_frames_are_told_of_and_forgotten(self) -> None:
+        t = Transcript()
+        guest = t.guest("G1")
+        t.frame(guest, "F2", under=t.frame(guest, "F1"))
+        agent = t.client()
+        agent.says(1, "Target.setDiscoverTargets", {"discover": True})
+        for _ in range(3):
+            agent.hears_event("Target.targetCreated")
+        agent.hears(1)
+        t.app.says("Target.targetDestroyed", {"targetId": "G1"})
+        for target_id in ("F1", "F2", "G1"):
+            agent.hears_event("Target.targetDestroyed", {"targetId": target_id})
+        agent.says(2, "Target.getTargets")
+        agent.hears(2, {"targetInfos": []})
+        assert len(t.guard.sessions) == 0
         t.silence()

@@ -9,15 +9,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from focusguard.policy.gestures import LONGEST_SECONDS, MOUSE, TOUCH, Step, steps
+from specs.unit.strokes import (
+    FINGER,
+    HELD,
+    LIFT,
+    begin,
+    emulates,
+    lingers,
+)
+from specs.unit.transcript import Transcript
 
 TAP, SCROLL, PINCH = (f"Input.synthesize{name}Gesture" for name in ("Tap", "Scroll", "Pinch"))
-FINGER = {"x": 1.0, "y": 2.0, "id": 0}
+POINT = {"x": 1.0, "y": 2.0, "id": 0}
 
 
 class TestTap:
     def test_a_finger_down_and_up(self) -> None:
         assert steps(TAP, {"x": 1, "y": 2}) == [
-            Step(0.0, TOUCH, {"type": "touchStart", "touchPoints": [FINGER]}),
+            Step(0.0, TOUCH, {"type": "touchStart", "touchPoints": [POINT]}),
             Step(0.05, TOUCH, {"type": "touchEnd", "touchPoints": []}),
         ]
 
@@ -95,3 +104,102 @@ class TestBounds:
             return
         assert sum(step.wait for step in made) <= LONGEST_SECONDS
         assert len(made) <= 61_000
+
+
+class TestCarriedOut:
+    """Synthetic gestures are made of touches and wheels: Chromium would queue them on the host's view."""
+
+    TAP = "Input.synthesizeTapGesture"
+
+    def touched(self, t: Transcript, params: dict[str, Any], lease: int) -> None:
+        t.bridge.gets("borrow.begin", take=False).answers({**HELD, "lease": lease})
+        t.app.gets(TOUCH, params, session="S1").answers()
+
+    def test_a_tap(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, self.TAP, {"x": 1, "y": 2}, session="S1")
+        emulates(t, guest.session)
+        self.touched(t, FINGER, 1)
+        t.rings(0.05)
+        self.touched(t, LIFT, 2)
+        agent.hears(1, {}, session="S1")
+        lingers(t, guest, lease=1)
+        lingers(t, guest, lease=2)
+        t.silence()
+
+    def test_a_scroll(self) -> None:
+        t, _, agent = begin()
+        agent.says(1, "Input.synthesizeScrollGesture", {"x": 1, "y": 2, "yDistance": -20}, session="S1")
+        for turn in range(2):
+            if turn:
+                t.rings(0.016)
+            wheel = {"type": "mouseWheel", "x": 1.0, "y": 2.0, "deltaX": 0.0, "deltaY": 10.0}
+            t.app.gets(MOUSE, wheel, session="S1").answers()
+        agent.hears(1, {}, session="S1")
+        t.silence()
+
+    def test_a_pinch(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, "Input.synthesizePinchGesture", {"x": 100, "y": 2, "scaleFactor": 1.1}, session="S1")
+        emulates(t, guest.session)
+        self.touched(t, {"type": "touchStart"}, 1)
+        t.rings(0.016)
+        t.app.gets(TOUCH, {"type": "touchMove"}, session="S1").answers()
+        t.rings(0.016)
+        self.touched(t, LIFT, 2)
+        agent.hears(1, {}, session="S1")
+
+    def test_no_finger_stays_down_when_the_gesture_cannot_go_on(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, self.TAP, {"x": 1, "y": 2}, session="S1")
+        emulates(t, guest.session)
+        self.touched(t, FINGER, 1)
+        t.rings(0.05)
+        t.bridge.gets("borrow.begin").answers({"state": "composing"})
+        t.app.gets(TOUCH, {"type": "touchCancel", "touchPoints": []}, session="S1").answers()
+        agent.hears_error(1, "browser_user_composing", session="S1")
+        agent.leaves()
+        t.app.gets("Target.detachFromTarget").answers()
+        lingers(t, guest)
+        t.silence()
+
+    def test_it_ends_with_its_client(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, self.TAP, {"x": 1, "y": 2}, session="S1")
+        emulates(t, guest.session)
+        self.touched(t, FINGER, 1)
+        agent.leaves()
+        t.app.gets("Target.detachFromTarget").answers()
+        t.rings(0.05)
+        t.app.gets(TOUCH, {"type": "touchCancel", "touchPoints": []}, session=guest.session).answers()
+        lingers(t, guest)
+        t.silence()
+
+    @pytest.mark.parametrize(
+        ("method", "params"),
+        [
+            ("Input.synthesizeTapGesture", {}),
+            ("Input.synthesizeTapGesture", {"x": "left", "y": 1}),
+            ("Input.synthesizeTapGesture", {"x": 1, "y": 1, "duration": 1e9}),
+            ("Input.synthesizeTapGesture", {"x": [], "y": 1}),
+            ("Input.synthesizePinchGesture", {"x": 1, "y": 1, "scaleFactor": 0}),
+            (
+                "Input.synthesizeScrollGesture",
+                {"x": 1, "y": 1, "yDistance": 1, "repeatCount": 1000, "repeatDelayMs": 1e6},
+            ),
+        ],
+    )
+    def test_a_gesture_that_is_none(self, method: str, params: dict[str, Any]) -> None:
+        t, _, agent = begin()
+        agent.says(1, method, params, session="S1")
+        agent.hears_error(1, "", session="S1")
+        t.silence()
+
+    def test_numbers_without_end(self) -> None:
+        t, _, agent = begin()
+        for id_, name in enumerate(("Tap", "Scroll", "Pinch")):
+            params = '{"x":1,"y":1,"duration":1e999,"yDistance":1e999,"scaleFactor":1e999}'
+            method = f"Input.synthesize{name}Gesture"
+            agent.says_raw(f'{{"id":{id_},"method":"{method}","params":{params},"sessionId":"S1"}}'.encode())
+            agent.hears_error(id_, "Invalid parameters", session="S1")
+        t.silence()

@@ -26,7 +26,7 @@ from focusguard.policy.effects import AskBridge, Command, SendClient, SendUpstre
 from specs.unit.outside import HOST, AppSession, Outside, Peer
 
 #: More for a longer look, as in FOCUSGUARD_EXAMPLES=5000.
-EXAMPLES = int(os.environ.get("FOCUSGUARD_EXAMPLES", "90"))
+EXAMPLES = int(os.environ.get("FOCUSGUARD_EXAMPLES", "150"))
 
 KEY = "Input.dispatchKeyEvent"
 A = {"key": "a", "code": "KeyA", "windowsVirtualKeyCode": 65}
