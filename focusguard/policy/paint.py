@@ -29,7 +29,6 @@ class PaintWatch:
 
     def look_into(self, guest: Guest, caller: Caller) -> None:
         """Answer the command with `browser_target_hidden` if the guest gives no frame."""
-
         number = id(caller)
         if number in self._looking:
             return
