@@ -454,7 +454,7 @@
     }
     // A Tab that reaches this page is the person's own.
     if (event.key === 'Tab' && !taken() && deepActive().element === (home && home.element)) leaveUntil = 0;
-    if (!strays.length && !(watching() && home && home.away && !taken() && deepActive().element !== home.element)) return;
+    if (!strays.length && !isStray()) return;
     event.stopImmediatePropagation();
     event.preventDefault();
     if (event.type === 'keypress' && strays.length && strays[strays.length - 1].type === 'keyDown') return;
@@ -465,6 +465,15 @@
       modifiers: MODIFIERS.filter((name) => event.getModifierState(name)).map((name) => name.toLowerCase()),
     });
     if (strays.length === 1) tell({ event: 'strayed' });
+  }
+
+  /** @returns {boolean} whether a key that reaches this page now was meant for the person's place elsewhere */
+  function isStray() {
+    if (!watching() || !home || taken()) return false;
+    const { element: active } = deepActive();
+    // With the person in a guest no key belongs here: it fell between the two steps of `refocus`.
+    if (isGuestElement(home.element)) return active === home.element;
+    return !!home.away && active !== home.element;
   }
 
   /** @param {number} count @param {number} ms hands the strays over; keys pass again from here on */
