@@ -398,7 +398,8 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
       result = await panes.call(place.host, `end(${JSON.stringify(order)})`, END_MS);
       if (result.reason === 'no-lease' && lease.reloaded) result.reason = 'host-reloaded';
     } catch (error) {
-      result = { returned: false, reason: place.host.isDestroyed() ? 'host-gone' : 'pane-unavailable', heldMs: 0 };
+      const gone = place.host.isDestroyed() ? 'host-gone' : lease.reloaded ? 'host-reloaded' : 'pane-unavailable';
+      result = { returned: false, reason: gone, heldMs: 0 };
     }
     place.leases.delete(lease.id);
     if (result.reason === 'app-moved-focus' && !lease.guest.isDestroyed()) place.home = lease.guest;

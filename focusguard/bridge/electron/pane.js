@@ -233,12 +233,20 @@
   function check() {
     checkPlanned = false;
     if (!watching() || taken()) return;
-    if (byScript) {
-      byScript = false;
-      moveOn('app-moved-focus');
-      return;
-    }
     const { element: active } = deepActive();
+    if (byScript && home && !leaving()) {
+      byScript = false;
+      if (isGuestElement(active)) {
+        moveOn('app-moved-focus');
+        return;
+      }
+      // The page let go of its field, or took it away: nothing has the focus now, and that is what is kept.
+      if (isBody(active)) {
+        home.element = active;
+        home.away = 0;
+        payBlurs(home);
+      }
+    }
     if (!isGuestElement(active) && !isBody(active) && home && active !== home.element && !leaving()) {
       moveOn('focus-elsewhere');
       return;
