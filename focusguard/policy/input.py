@@ -254,7 +254,7 @@ class InputDesk:
         except GuardError as miss:
             if miss.code is not Code.INPUT_NOT_DELIVERED or not self._wire.bridge_here:
                 raise
-        # Nobody saw it, because a person's press was stopped at the guest just before: it is sent to open ears once more.
+        # Nobody saw it: a person's press was stopped at the guest just before. It is sent to open ears once more.
         yield from self._rouse(guest, place)
         return (yield from self._send_key(guest, job, place))
 
