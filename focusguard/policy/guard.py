@@ -76,9 +76,7 @@ class Guard:
         self._navigator = Navigator(self._wire, self._borrower)
         self._paint = PaintWatch(self._wire, self._worlds)
         self._receipts = Receipts(self._wire)
-        self._input = InputDesk(
-            self._wire, self._worlds, self._borrower, self._paint, self._receipts
-        )
+        self._input = InputDesk(self._wire, self._worlds, self._borrower, self._paint, self._receipts)
         self._browser = VirtualBrowser(
             self._wire,
             self.tree,

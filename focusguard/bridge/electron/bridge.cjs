@@ -87,8 +87,6 @@ function run(api, electron, path, token) {
   const { createViews } = require('./views.cjs');
 
   const targets = createTargets(electron, api);
-  /** @type {ReturnType<typeof createMarks>} */
-  let marks;
   const event = (/** @type {string} */ name, /** @type {object} */ params) => link.event(name, params);
   const shields = createShields(electron);
   const panes = createPanes(PANE, (host, message) => borrows.onPaneMessage(host, message));
@@ -101,7 +99,7 @@ function run(api, electron, path, token) {
     pressed: (wc) => views.pressed(wc),
   });
   const views = createViews({ targets, taken: (view, host) => borrows.reclaim(view, host) });
-  marks = createMarks({ onRealKey: borrows.onRealKey, onPointer: borrows.onPointer });
+  const marks = createMarks({ onRealKey: borrows.onRealKey, onPointer: borrows.onPointer });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
 
   /** @param {any} params */

@@ -77,8 +77,8 @@ function isCharacter(key) {
   return Array.from(key).length === 1;
 }
 
-/** @param {RealKey} input @param {string[]} modifiers @returns {string} text that the key types, or '' */
-function textOf(input, modifiers) {
+/** @param {RealKey} input @returns {string} text that the key types, or '' */
+function textOf(input) {
   const altgr = (input.modifiers || []).some((name) => /^altgr/i.test(String(name)));
   const command = input.control || input.meta || (input.alt && process.platform !== 'darwin');
   if (input.key === 'Enter') return input.alt || input.meta ? '' : '\r';
@@ -143,7 +143,7 @@ function replay(input) {
     return { events: typed ? [{ type: 'char', keyCode: typed, modifiers }] : [] };
   }
   if (input.key === 'Process' || input.key === 'Unidentified' || (input.key === 'Dead' && !input.code)) return null;
-  const text = input.type === 'keyDown' ? textOf(input, modifiers) : '';
+  const text = input.type === 'keyDown' ? textOf(input) : '';
   const down = input.type === 'keyDown';
   const shortcut = down && !text && (input.control || input.alt || input.meta);
   const exact = exactName(input, modifiers);

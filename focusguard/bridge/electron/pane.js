@@ -1,5 +1,5 @@
 'use strict';
-/* global createPlaces, globalThis */
+/* global createPlaces */
 /**
  * The pane: runs in an isolated world of the host page. It notes where the person's focus is, brings it back
  * as soon as Chromium moves it to a guest on the agent's behalf, and keeps the page from seeing that.

@@ -1,5 +1,4 @@
 'use strict';
-/* global globalThis */
 /**
  * The sentry: runs in an isolated world of a guest's page, which cannot see it.
  *
