@@ -145,9 +145,13 @@ class TestWhileThePersonTypes:
         last = "é" if person.can_type("é") else "e"
         assert state.host.values["textarea"] == f"The Quick (Brown) Fox? UPP{last}R"
         assert state.accelerators["Ctrl+R"] == 1
-        down = [record.key for record in state.host.records("keydown")]
-        up = [record.key for record in state.host.records("keyup")]
-        assert down.count("Shift") == up.count("Shift")
+        # A release that Chromium drops right before the same key is pressed again leaves two presses in a row; what must
+        # not be is a modifier that stays down.
+        held: set[str] = set()
+        for record in state.host.records("keydown", "keyup"):
+            assert record.code is not None
+            (held.add if record.type == "keydown" else held.discard)(record.code)
+        assert not held
 
 
 class TestARealKeyboardBroughtHome:
