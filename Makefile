@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup tools probe test lint format specs bench clean
+.PHONY: help setup tools probe test lint format specs fidelity soak bench clean
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -36,7 +36,13 @@ format: tools ## Bring the Python into shape
 	$(VENV)/bin/ruff format .
 
 specs: tools ## Run the specs
-	$(PYTHON) -m pytest -m "not bench" $(ARGS)
+	$(PYTHON) -m pytest -m "not bench and not fidelity" $(ARGS)
+
+fidelity: tools ## Compare what a page sees through the guard with a focused page, event by event
+	$(PYTHON) -m pytest -m "fidelity and not bench" -s $(ARGS)
+
+soak: setup ## A person types 5,000 keystrokes while agents do everything; writes results/soak
+	$(VENV)/bin/focusguard soak --keystrokes 5000 --out results/soak $(ARGS)
 
 bench: tools ## Compare timings with and without the guard, within one run
 	$(PYTHON) -m pytest -m bench -s $(ARGS)

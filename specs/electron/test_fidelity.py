@@ -29,14 +29,15 @@ import anyio
 import pytest
 
 from focusguard.electron.display import Display, isolated_display
+from focusguard.electron.install import ensure_runtime
 from focusguard.electron.janitor import Janitor
-from focusguard.electron.runtimes import DEFAULT, Runtime
+from focusguard.electron.runtimes import DEFAULT, KNOWN, Runtime
 from specs.electron.fidelity.compare import Comparison, compare
 from specs.electron.fidelity.corpus import corpus, everything
 from specs.electron.fidelity.keyboard import KEY
 from specs.electron.fidelity.stage import Outcome, Route, Row, Window, bundle_editor, open_guarded, open_plain
 
-pytestmark = pytest.mark.electron
+pytestmark = [pytest.mark.electron, pytest.mark.fidelity]
 
 #: Of a version other than the default, every so manieth row; FOCUSGUARD_FIDELITY=all takes all.
 SAMPLE = 1 if os.environ.get("FOCUSGUARD_FIDELITY") == "all" else 9
@@ -179,10 +180,9 @@ async def test_a_part_of_it_in_a_window_where_the_person_has_the_focus(
     check(await stages.compare(runtime, corpus()[::20], "headful"))
 
 
-async def test_other_versions(stages: Stages, known_runtime: Runtime) -> None:
-    if known_runtime.version == DEFAULT:
-        pytest.skip("has the whole corpus")
-    check(await stages.compare(known_runtime, corpus()[::SAMPLE]))
+@pytest.mark.parametrize("version", [version for version in KNOWN if version != DEFAULT])
+async def test_other_versions(stages: Stages, version: str) -> None:
+    check(await stages.compare(ensure_runtime(version), corpus()[::SAMPLE]))
 
 
 @pytest.mark.bench

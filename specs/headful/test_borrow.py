@@ -145,8 +145,8 @@ class TestWhileThePersonTypes:
         last = "é" if person.can_type("é") else "e"
         assert state.host.values["textarea"] == f"The Quick (Brown) Fox? UPP{last}R"
         assert state.accelerators["Ctrl+R"] == 1
-        # A release that Chromium drops right before the same key is pressed again leaves two presses in a row; what must
-        # not be is a modifier that stays down.
+        # A release that Chromium drops right before the same key is pressed again leaves two presses in a row; what
+        # must not be is a modifier that stays down.
         held: set[str] = set()
         for record in state.host.records("keydown", "keyup"):
             assert record.code is not None
