@@ -159,8 +159,8 @@ class InputDesk:
             return not (borrows(job.method, job.params) and self._borrower.needed(guest))
         if treatment is Treatment.FOCUSING:
             return not self._borrower.needed(guest)
-        if treatment is Treatment.GESTURE:
-            return not guest.inner
+        if treatment is Treatment.GESTURE:  # one on an offscreen page ends Electron, app and all
+            return not guest.inner and guest.embedding is not Embedding.OFFSCREEN
         if guest.embedding is Embedding.OFFSCREEN:
             return False
         return not job.session.main and (treatment is Treatment.KEY or not guest.inner)
