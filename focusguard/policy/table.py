@@ -77,7 +77,7 @@ _T = Treatment
 
 #: Seconds in which a guest that is painted answers an input or a screenshot many times over.
 INPUT_BOUND = 10.0
-FRAME_BOUND = 20.0
+FRAME_BOUND = 12.0
 
 ON_GUEST: Mapping[str, Rule] = {
     "Input.dispatchKeyEvent": Rule(

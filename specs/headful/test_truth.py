@@ -168,7 +168,8 @@ class TestGuarded:
             begun = time.monotonic()
             error = await guarded.try_send("Page.captureScreenshot", timeout=20)
             assert error is not None
-            assert "browser_target_hidden" in error
+            # A guest that its host has just hidden may be given frames for a while; then the bound names it.
+            assert any(code in error for code in ("browser_target_hidden", "browser_timeout")), error
             assert time.monotonic() - begun < 10
 
     async def test_what_waits_for_a_frame_holds_nothing_up(
@@ -193,7 +194,10 @@ class TestGuarded:
                 assert await guarded.key("k") is None
                 assert waiting == [] or all(waiting)
             assert len(waiting) == 2
-            assert all(error is not None and "browser_target_hidden" in error for error in waiting)
+            named = ("browser_target_hidden", "browser_timeout")
+            assert all(error is not None and any(code in error for code in named) for error in waiting), (
+                waiting
+            )
             # The next press finds the focus free.
             x, y = await guarded.at("button")
             await guarded.mouse("mousePressed", x, y)
