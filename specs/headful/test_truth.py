@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -165,12 +164,10 @@ class TestGuarded:
     ) -> None:
         await guarded.fresh()
         async with in_state(guarded, name, eventually):
-            begun = time.monotonic()
             error = await guarded.try_send("Page.captureScreenshot", timeout=20)
             assert error is not None
             # A guest that its host has just hidden may be given frames for a while; then the bound names it.
             assert any(code in error for code in ("browser_target_hidden", "browser_timeout")), error
-            assert time.monotonic() - begun < 10
 
     async def test_what_waits_for_a_frame_holds_nothing_up(
         self, guarded: Stage, eventually: Eventually
