@@ -175,20 +175,6 @@ async def _range(agent: Agent) -> Effect:
     return effect
 
 
-async def _tap(agent: Agent) -> Effect:
-    since = (await agent.fixture.state(logs=False)).seq
-    x, y = await agent.at("button")
-    await agent.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
-    await agent.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-
-    async def effect() -> bool:
-        # Without touch emulation Chromium makes no click of it, raw neither: the touches themselves are the effect.
-        state = await agent.fixture.state(since=since)
-        return bool(state.document("guest", guest=agent.guest).records("touchend"))
-
-    return effect
-
-
 # -- keys and text --
 async def _keys(agent: Agent) -> Effect:
     await agent.focus("text")
@@ -311,7 +297,6 @@ ACTIONS: tuple[Action, ...] = (
     Action("press-contenteditable", _focuses("contenteditable"), press=True),
     Action("double-press", _double, press=True),
     Action("drag-range", _range, press=True),
-    Action("tap", _tap, press=True, weight=2),
     Action("keys", _keys, weight=4),
     Action("insert-text", _insert("textarea"), weight=6),
     Action("insert-text.same-site-frame", _insert("text", "same-site"), weight=3),
