@@ -49,7 +49,6 @@ class Agent:
         self.sessions = sessions
         self.chance = random.Random(f"{seed}/{guest}")
         self.marks = itertools.count(1)
-        self.refusals = 0
 
     async def at(self, element: str) -> tuple[float, float]:
         """The centre of an element, CSS pixels of the guest, with the page scrolled back to its beginning."""
@@ -80,7 +79,6 @@ class Agent:
                 )
                 if not retryable or anyio.current_time() > until:
                     raise
-                self.refusals += 1
                 await anyio.sleep(0.05)
 
     async def mouse(self, kind: str, x: float, y: float, **more: Any) -> None:

@@ -63,7 +63,6 @@ class ActionCount(Model):
     press: bool
     done: int = 0
     missing: int = 0
-    refused: int = 0
     ms: Spread = Field(default_factory=lambda: Spread(p50=0, p99=0, max=0))
 
 
