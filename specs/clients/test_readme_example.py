@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import re
-import subprocess
 import sys
-from contextlib import suppress
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
 import anyio
 import pytest
@@ -15,7 +16,10 @@ import pytest
 from focusguard.electron.display import Display
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.runtimes import Runtime
-from probes.fixture import FIXTURE, FixtureGone, open_fixture_control
+from probes.fixture import FIXTURE, open_fixture_control
+from probes.observed import State
+
+Eventually = Callable[..., Awaitable[Any]]
 
 ROOT = Path(__file__).parents[2]
 LONGEST = 15
@@ -32,41 +36,68 @@ def test_is_short() -> None:
     assert len([line for line in example().splitlines() if line.strip()]) <= LONGEST
 
 
+@contextmanager
+def full_pipe() -> Iterator[tuple[int, int, int]]:
+    """A pipe that takes nothing more before it is read: reading end, writing end (to be closed), bytes in it."""
+    reading, writing = os.pipe()
+    try:
+        os.set_blocking(writing, False)
+        filled = 0
+        with suppress(BlockingIOError):
+            while True:
+                filled += os.write(writing, bytes(4096))
+        os.set_blocking(writing, True)
+        yield reading, writing, filled
+    finally:
+        os.close(reading)
+
+
+def read_all(descriptor: int) -> bytes:
+    return b"".join(iter(lambda: os.read(descriptor, 1 << 16), b""))
+
+
 @pytest.mark.headful
 async def test_types_into_the_guest_and_leaves_the_host_alone(
-    runtime: Runtime, display: Display, janitor: Janitor, tmp_path: Path
+    runtime: Runtime, display: Display, janitor: Janitor, tmp_path: Path, eventually: Eventually
 ) -> None:
-    script = tmp_path / "example.py"
+    script, complaints = tmp_path / "example.py", tmp_path / "stderr"
     script.write_text(example(), "utf-8")
-    async with open_fixture_control(janitor=janitor) as control, anyio.create_task_group() as tasks:
-        answers: list[subprocess.CompletedProcess[bytes]] = []
-
-        async def run() -> None:
-            command = [sys.executable, str(script), str(runtime.executable), str(FIXTURE)]
-            env = {**os.environ, **display.env, **control.env, "PYTHONPATH": str(ROOT)}
-            with anyio.fail_after(90):
-                answers.append(await anyio.run_process(command, env=env, check=False))
-
-        tasks.start_soon(run)
-        fixture = await control.connected()
-        await fixture.open("webview", window="headful", guests=0)
-        await fixture.focus_host("textarea", text="the person's", caret=3)
-        state = await fixture.state()
-
-        async def add_guest() -> None:
-            with suppress(FixtureGone):  # the script may be done before the guest's last frame has loaded
+    command = [sys.executable, str(script), str(runtime.executable), str(FIXTURE)]
+    # The script ends the app right after it has printed: it is held there until the pages have been looked at.
+    with full_pipe() as (reading, writing, filled), complaints.open("wb") as stderr:
+        async with open_fixture_control(janitor=janitor) as control:
+            env = {
+                **os.environ,
+                **display.env,
+                **control.env,
+                "PYTHONPATH": str(ROOT),
+                "PYTHONUNBUFFERED": "1",
+            }
+            process = await anyio.open_process(command, env=env, stdin=None, stdout=writing, stderr=stderr)
+            os.close(writing)
+            try:
+                fixture = await control.connected()
+                await fixture.open("webview", window="headful", guests=0)
+                await fixture.focus_host("textarea", text="the person's", caret=3)
                 await fixture.add_guest()
 
-        tasks.start_soon(add_guest)
-        while not answers:  # the script ends the app: the last state that can be read is the one that counts
-            with suppress(FixtureGone), anyio.move_on_after(1):
-                state = await fixture.state()
-            await anyio.sleep(0.01)
+                async def typed() -> State | None:
+                    assert process.returncode is None, complaints.read_text("utf-8")
+                    state = await fixture.state()
+                    return state if state.guest().values["text"] == "Typed by the agent" else None
 
-    assert answers[0].returncode == 0, answers[0].stderr.decode()
-    assert answers[0].stdout.decode().endswith("Typed by the agent\n")
-    assert answers[0].stdout.startswith(b"1 http://127.0.0.1:")
-    assert state.document("guest", guest=0).values["text"] == "Typed by the agent"
+                state: State = await eventually(typed, seconds=60)
+                said = (await anyio.to_thread.run_sync(read_all, reading))[filled:].decode()
+                with anyio.fail_after(30):
+                    await process.wait()
+            finally:
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+
+    assert process.returncode == 0, complaints.read_text("utf-8")
+    assert said.endswith("Typed by the agent\n")
+    assert said.startswith("1 http://127.0.0.1:")
     host = state.document("host")
     assert host.values["textarea"] == "the person's"
     assert host.active == ["textarea"]

@@ -173,6 +173,8 @@ class TestGuarded:
         self, guarded: Stage, eventually: Eventually
     ) -> None:
         since = await guarded.fresh()
+        # Focus emulation begins with the first key, and shows a hidden guest for a frame or two: not in the middle.
+        assert await guarded.key("j") is None
         async with in_state(guarded, "minimised", eventually):
             sessions = await guarded.guest()
             waiting = []
@@ -199,7 +201,7 @@ class TestGuarded:
             x, y = await guarded.at("button")
             await guarded.mouse("mousePressed", x, y)
             await guarded.mouse("mouseReleased", x, y)
-        assert went_down(await guarded.seen(since)) == ["k"]
+        assert went_down(await guarded.seen(since)) == ["j", "k"]
 
 
 class TestRaw:
