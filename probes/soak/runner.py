@@ -37,6 +37,8 @@ from probes.soak.schema import ActionCount, Moment, RawControl, RuntimeFacts, So
 LETTERS = string.ascii_lowercase
 #: Keystrokes after which the person's text is read and cleared, so that no field grows without end.
 BATCH = 250
+#: Where a key in the host page has not reached the person's field: the page itself, and the element of a guest.
+NO_FIELD = frozenset({"body", "iframe"})
 #: Seconds for the last keystrokes to arrive.
 SETTLE_SECONDS = 10.0
 
@@ -290,7 +292,7 @@ def _host_letters(state: State) -> list[str]:
         for document in state.documents
         if document.role == "host"
         for record in document.records("keydown")
-        if record.key is not None and record.key in LETTERS and not record.ctrl
+        if record.key in LETTERS and not record.ctrl and record.target not in NO_FIELD
     ]
 
 

@@ -50,6 +50,7 @@ const MAX_QUEUE = 2000;
  * @property {NodeJS.Timeout | null} detach
  * @property {boolean} attached the debugger was attached from here
  * @property {boolean} fetching strays are on their way here: no real key may pass before them
+ * @property {NodeJS.Timeout | null} straying the pane holds strays until the agent's keys are done: the same
  * @property {{ passed: number, seen: number }} counted keys let through, and keys the page had seen by then
  * @property {ReturnType<typeof createLedger>} ledger
  */
@@ -85,7 +86,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     const id = host.id;
     /** @type {Place} */
     const place = {
-      host, home: host, leases: new Map(), queue: [], flushing: false, asking: false, fetching: false,
+      host, home: host, leases: new Map(), queue: [], flushing: false, asking: false, fetching: false, straying: null,
       exact: null, detach: null, attached: false,
       counted: { passed: 0, seen: 0 },
       ledger: createLedger((input) => deliver(place, input)),
@@ -94,6 +95,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     places.set(id, place);
     host.once('destroyed', () => {
       place.ledger.forget();
+      forgetStraying(place);
       places.delete(id);
     });
     host.on('did-start-navigation', (/** @type {any} */ first, /** @type {any[]} */ ...rest) => {
@@ -102,6 +104,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
       const same = first && first.isSameDocument !== undefined ? first.isSameDocument : rest[1];
       if (!main || same) return;
       place.ledger.forget();
+      forgetStraying(place);
       for (const lease of place.leases.values()) lease.reloaded = true;
     });
     return place;
@@ -133,7 +136,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     for (const place of places.values()) {
       if (place.home !== wc) continue;
       if (place.queue.length && !place.fetching) flush(place);
-      if (place.queue.length || place.flushing || place.fetching) {
+      if (place.queue.length || place.flushing || place.fetching || place.straying) {
         keep(place, input, null);
         return true;
       }
@@ -176,7 +179,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
 
   /** @param {Place} place sends out what is queued, in order; keys that come meanwhile join the queue */
   async function flush(place) {
-    if (place.flushing || place.fetching) return;
+    if (place.flushing || place.fetching || place.straying) return;
     place.flushing = true;
     const some = place.queue.length > 0;
     try {
@@ -255,6 +258,8 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     } else if (place && message.event === 'returned') {
       flush(place);
       if (deaf.size) place.ledger.doubt();
+    } else if (place && message.event === 'straying') {
+      if (!place.straying) place.straying = setTimeout(() => fetchStrays(place), TAKE_MS);
     } else if (place && message.event === 'strayed') {
       fetchStrays(place);
     } else if (place && message.event === 'moved-on') {
@@ -263,10 +268,17 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     }
   }
 
+  /** @param {Place} place */
+  function forgetStraying(place) {
+    if (place.straying) clearTimeout(place.straying);
+    place.straying = null;
+  }
+
   /** @param {Place} place keys that the pane caught go out first */
   async function fetchStrays(place) {
     if (place.fetching) return;
     place.fetching = true;
+    forgetStraying(place);
     try {
       const passed = marks().passed(place.host);
       const count = place.counted.seen + passed - place.counted.passed;
@@ -506,6 +518,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
         if (lease.bound) clearTimeout(lease.bound);
       }
       place.leases.clear();
+      forgetStraying(place);
       askHome(place);
       letGo(place, place.home);
     }

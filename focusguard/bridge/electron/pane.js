@@ -85,12 +85,14 @@
   let nudging = false;
   /** Until when a home is watched after its last lease, for a late move of the focus. */
   let settleUntil = 0;
-  /** @type {any[]} */
+  /** @type {{ type: string }[]} */
   const strays = [];
   /** @type {Set<() => void>} called when the focus has arrived at home */
   const arrivals = new Set();
   /** Real keys seen; the main process compares it with what it let through. */
   let keysSeen = 0;
+  /** The key whose character has not come yet: it is an event of its own, and the focus must not move between the two. */
+  let charDue = '';
   /** @type {Set<() => void>} */
   const keyWaiters = new Set();
   /** @type {WeakMap<any, number>} */
@@ -399,7 +401,7 @@
   function onChange(event) {
     if (passing || (!event.isTrusted && event.type === 'change')) return;
     const target = targetOf(event);
-    if (!watching() || !home || target !== home.element || restoring) {
+    if (!watching() || !home || target !== home.element) {
       owedChange.delete(target);
       return;
     }
@@ -457,30 +459,54 @@
     if (!event.isTrusted) return;
     if (event.type === 'keydown') {
       keysSeen += 1;
-      if (keyWaiters.size) for (const wake of Array.from(keyWaiters)) wake();
+      expectCharacter(event);
       watchInputMethod(event);
+    } else if (event.type === 'keypress' || event.code === charDue) {
+      charDue = '';
     }
+    if (keyWaiters.size) for (const wake of Array.from(keyWaiters)) wake();
     // A Tab that reaches this page is the person's own.
     if (event.key === 'Tab' && !taken() && deepActive().element === (home && home.element)) leaveUntil = 0;
-    if (!strays.length && !isStray()) return;
+    // A release may be late, so it holds nothing up; what comes after a press or a character may not overtake it.
+    if (!strays.some((one) => one.type !== 'keyUp') && !isStray()) return;
     event.stopImmediatePropagation();
     event.preventDefault();
     if (event.type === 'keypress' && strays.length && strays[strays.length - 1].type === 'keyDown') return;
+    const first = !strays.some((one) => one.type !== 'keyUp');
     strays.push({
       type: event.type === 'keydown' ? 'keyDown' : event.type === 'keyup' ? 'keyUp' : 'char',
       key: event.key, code: event.code, location: event.location, isAutoRepeat: event.repeat,
       shift: event.shiftKey, control: event.ctrlKey, alt: event.altKey, meta: event.metaKey,
       modifiers: MODIFIERS.filter((name) => event.getModifierState(name)).map((name) => name.toLowerCase()),
     });
-    if (strays.length === 1) tell({ event: 'strayed' });
+    if (!taken()) tellStrays();
+    else if (first && event.type !== 'keyup') tell({ event: 'straying' });
+  }
+
+  /** While an agent has the focus for its keys they wait: sent out now, they would only stray again. */
+  function tellStrays() {
+    if (strays.length && !taken()) tell({ event: 'strayed' });
+  }
+
+  /** @param {any} event a trusted `keydown` */
+  function expectCharacter(event) {
+    const plain = event.key.length === 1 && !event.ctrlKey && !event.altKey && !event.metaKey && !event.isComposing;
+    charDue = plain ? event.code : '';
+    if (!plain) return;
+    // A page that has cancelled the key gets no character.
+    soon(() => {
+      if (!event.defaultPrevented || charDue !== event.code) return;
+      charDue = '';
+      for (const wake of Array.from(keyWaiters)) wake();
+    });
   }
 
   /** @returns {boolean} whether a key that reaches this page now was meant for the person's place elsewhere */
   function isStray() {
-    if (!watching() || !home || taken()) return false;
+    if (!watching() || !home) return false;
     const { element: active } = deepActive();
     // With the person in a guest no key belongs here: it fell between the two steps of `refocus`.
-    if (isGuestElement(home.element)) return active === home.element;
+    if (isGuestElement(home.element) && !taken()) return active === home.element;
     return !!home.away && active !== home.element;
   }
 
@@ -517,21 +543,21 @@
 
   // ---------------------------------------------------------------- what the main process asks
 
-  /** @param {number} count @param {number} ms waits until that many keys have been seen, one task more, or the bound */
+  /** @param {number} count @param {number} ms waits until so many keys have been seen with the last one's character, one task more, or the bound */
   function caughtUp(count, ms) {
     return new Promise((resolve) => {
-      if (keysSeen >= count) {
+      const there = () => keysSeen >= count && !charDue;
+      if (there()) {
         soon(() => resolve(undefined));
         return;
       }
       const done = () => {
         keyWaiters.delete(wake);
         clearTimeout(timer);
-        // The character follows its key as an event of its own.
-        soon(() => soon(() => resolve(undefined)));
+        soon(() => resolve(undefined));
       };
       const wake = () => {
-        if (keysSeen >= count) done();
+        if (there()) done();
       };
       const timer = setTimeout(done, ms);
       keyWaiters.add(wake);
@@ -614,6 +640,7 @@
     setTimeout(settled, order.settleMs + 5);
     const outcome = taken() ? 'still-taken' : await afterArrival(giveBack());
     if (!note.movedOn && !leases.size && isGuestElement(note.element)) refocus(note.element);
+    tellStrays();
     const returned = outcome === 'returned' || (outcome === 'at-home' && note.returns > 0);
     const heldMs = note.heldMs + (note.away ? now() - note.away : 0);
     note.heldMs = 0;
@@ -655,6 +682,7 @@
   /** @param {number} lease forgets a lease whose answer came too late for the main process */
   function drop(lease) {
     if (leases.delete(lease) && !taken()) giveBack();
+    tellStrays();
     return true;
   }
 
