@@ -334,30 +334,38 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     if (guest.isDestroyed() || host.isDestroyed()) throw failure('no-such-target', 'the page went away');
     for (const one of [guest, host].concat(targets.guestsOf(host))) marks().watch(one);
     const place = placeOf(host);
-    const id = (serial += 1);
+    const take = !!params.take && !view;
+    /** @type {Lease} */
+    const lease = {
+      id: (serial += 1), guest, place, take, watch: !!params.navigate,
+      keys: 0, pressed: false, ended: false, reloaded: false, bound: null,
+    };
+    // The pane takes the focus before its answer is here: keys that reach the guest meanwhile are caught already.
+    if (take) catchKeys(lease);
     let answer;
     try {
-      answer = await note(place, guest, id, params, view);
+      answer = await note(place, guest, lease.id, params, view);
     } catch (error) {
-      panes.call(host, `drop(${id})`, 5000).catch(() => undefined);
+      panes.call(host, `drop(${lease.id})`, 5000).catch(() => undefined);
+      release(lease);
+      flush(place);
       throw error;
     }
-    if (answer.state !== 'held') return { state: answer.state, lease: null, waitedMs };
+    if (answer.state !== 'held') {
+      release(lease);
+      if (lease.keys && answer.state === 'guest-focused') place.home = guest;
+      flush(place);
+      return { state: answer.state, lease: null, waitedMs };
+    }
     if (place.leases.size === 0) {
       const other = answer.homeGuest ? targets.get(answer.homeGuest) : null;
       place.home = other || host;
       if (other) marks().watch(other);
     }
-    const take = !!params.take && !view;
-    const watch = !!params.navigate;
-    /** @type {Lease} */
-    const lease = { id, guest, place, take, watch, keys: 0, pressed: false, ended: false, reloaded: false, bound: null };
-    place.leases.set(id, lease);
-    const set = caught.get(guest.id) || new Set();
-    set.add(lease);
-    caught.set(guest.id, set);
-    if (take) lease.bound = setTimeout(() => end({ lease: id }), TAKE_MS);
-    return { state: 'held', lease: id, waitedMs };
+    place.leases.set(lease.id, lease);
+    if (take) lease.bound = setTimeout(() => end({ lease: lease.id }), TAKE_MS);
+    else catchKeys(lease);
+    return { state: 'held', lease: lease.id, waitedMs };
   }
 
   /** @param {Place} place @param {any} guest @param {number} id @param {any} params @param {boolean} view */
@@ -385,6 +393,13 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
       throw failure('pane-unavailable', `the host page could not move the focus into the guest (${answer.state})`);
     }
     return answer;
+  }
+
+  /** @param {Lease} lease real keys that reach its guest are the person's, and go home */
+  function catchKeys(lease) {
+    const set = caught.get(lease.guest.id) || new Set();
+    set.add(lease);
+    caught.set(lease.guest.id, set);
   }
 
   /** @param {Lease} lease */
@@ -494,9 +509,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     place.home = host;
     /** @type {Lease} */
     const lease = { id: (serial += 1), guest: view, place, take: false, watch: true, keys: 0, pressed: true, ended: true, reloaded: false, bound: null };
-    const set = caught.get(view.id) || new Set();
-    set.add(lease);
-    caught.set(view.id, set);
+    catchKeys(lease);
     // Not from inside the event of the very move that is to be undone.
     setImmediate(() => {
       if (!view.isDestroyed() && !host.isDestroyed() && isFocusedView(view)) host.focus();
