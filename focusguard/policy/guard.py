@@ -420,6 +420,12 @@ class Guard:
     def _bridge_told(self, event: effects.BridgeTold) -> None:
         if event.event == "target.changed":
             self._discovery.reconsider()
+        elif event.event == "composition" and event.params.get("open"):
+            self._wire.composing.add(event.params.get("hostWebContentsId"))
+        elif event.event == "composition":
+            self._wire.composing.discard(event.params.get("hostWebContentsId"))
+        elif event.event == "target.gone":
+            self._wire.composing.discard(event.params.get("webContentsId"))
         self._wire.report(f"bridge.{event.event}", **event.params)
 
     def _bridge_answered(self, event: effects.BridgeAnswered) -> None:

@@ -75,6 +75,7 @@ class Navigator:
 
     def _watch(self, guest: Guest) -> Flow[Lease | None]:
         if not self._borrower.needed(guest):
+            self._borrower.check_composing(guest)
             return None
         try:
             return (yield from self._borrower.begin(guest, take=False))

@@ -6,15 +6,17 @@ hidden, screenshots are never answered; in the last two, wheel events neither. P
 
 from __future__ import annotations
 
+from typing import Any
+
 from focusguard.cdp.targets import Guest
 from focusguard.errors import Code, GuardError
 from focusguard.policy.evidence import Worlds
 from focusguard.policy.flow import Await, Flow, FlowFault, Handle, TimedOut
 from focusguard.policy.wire import LATE_SECONDS, Caller, Wire
 
-#: Milliseconds in which a guest that is painted gets a frame.
-FRAME_MS = 500
-ANSWER_SECONDS = 2.0
+#: Milliseconds in which a guest that is painted gets a frame: in a window that was never shown it is one in a second.
+FRAME_MS = 1500
+ANSWER_SECONDS = 3.0
 
 DETAIL = "the guest is not painted, so this does not complete now; it may take effect when the guest is shown again"
 
@@ -41,7 +43,7 @@ class PaintWatch:
 
         self._wire.flows.start(self._painted(guest), looked, lambda _: looked(True))
 
-    def answered(self, guest: Guest, handle: Handle, seconds: float) -> Flow[None]:
+    def answered(self, guest: Guest, handle: Handle, seconds: float) -> Flow[dict[str, Any]]:
         """Wait for a command of the guard's own that needs a frame.
 
         Raises:
@@ -50,8 +52,8 @@ class PaintWatch:
         """
         for _ in range(max(1, round(seconds / LATE_SECONDS))):
             try:
-                yield Await(handle, LATE_SECONDS)
-                return
+                result: dict[str, Any] = yield Await(handle, LATE_SECONDS)
+                return result
             except TimedOut:
                 if not (yield from self._painted(guest)):
                     raise GuardError(Code.TARGET_HIDDEN, DETAIL) from None

@@ -91,7 +91,9 @@ ON_GUEST: Mapping[str, Rule] = {
         INPUT_BOUND,
         frame=True,
     ),
-    "Input.dispatchTouchEvent": Rule(_T.POINTER, "touchStart focuses the owning WebContents", INPUT_BOUND),
+    "Input.dispatchTouchEvent": Rule(
+        _T.POINTER, "touchStart focuses the owning WebContents", INPUT_BOUND, frame=True
+    ),
     "Input.emulateTouchFromMouseEvent": Rule(_T.GESTURE, "is answered before it is handled"),
     "Input.synthesizeTapGesture": Rule(_T.GESTURE, "is queued on the root view, which is the host's"),
     "Input.synthesizeScrollGesture": Rule(_T.GESTURE, "is queued on the root view, which is the host's"),

@@ -49,6 +49,8 @@ class Wire:
         self.electron = 0
         #: Counts the bridges that have joined.
         self.bridge_number = 0
+        #: Hosts (WebContents ids) in which the person has a composition open, as the bridge tells.
+        self.composing: set[int | None] = set()
         self.upstream_here = True
         self._sessions = sessions
         self._next_id = 1
@@ -245,6 +247,7 @@ class Wire:
     def bridge_lost(self) -> None:
         """Nobody gets an answer from the bridge any more."""
         self.bridge_here = False
+        self.composing.clear()
         requests, self._requests = self._requests, {}
         for handle in requests.values():
             handle.settle(fault=Gone("the bridge is gone"))

@@ -16,9 +16,7 @@ from specs.unit.strokes import (
     PRESS,
     RELEASE,
     RETURNED,
-    TAB,
     TOUCH,
-    arrives_by_cdp,
     begin,
     emulates,
     key,
@@ -146,50 +144,6 @@ class TestPresses:
         agent.says(1, method, params, session="S1")
         t.app.gets(method, params, session="S1").answers()
         agent.hears(1, {}, session="S1")
-        t.silence()
-
-    @pytest.mark.parametrize("kind", ["window", "offscreen"])
-    def test_a_page_without_a_host_is_plain_cdp(self, kind: str) -> None:
-        t = Transcript()
-        guest = t.guest("G1", kind=kind, host_id=None)
-        agent = t.client()
-        agent.attaches("G1", "S1")
-        agent.says(1, MOUSE, PRESS, session="S1")
-        t.app.gets(MOUSE, PRESS, session="S1").answers()
-        agent.hears(1, {}, session="S1")
-        for id_, (method, params) in enumerate(
-            ((KEY, key("a")), ("Input.insertText", {"text": "x"}), (KEY, TAB)), 2
-        ):
-            agent.says(id_, method, params, session="S1")
-            arrives_by_cdp(t, guest, method, params)
-            agent.hears(id_, {}, session="S1")
-        t.silence()
-
-    def test_an_offscreen_page_gets_no_key_where_electron_would_crash(self) -> None:
-        t = Transcript()
-        guest = t.guest("G1", kind="offscreen", host_id=None)
-        t.frame(guest, "CROSS")
-        agent = t.client()
-        agent.attaches("G1", "S1")
-        agent.attaches("CROSS", "SF")
-        agent.says(1, KEY, key("a"), session="SF")
-        t.page_says(guest.session)
-        agent.hears_error(1, "browser_refused", session="SF")
-        t.silence()
-
-    @pytest.mark.parametrize("kind", ["browser-view", "web-contents-view"])
-    def test_a_view_takes_keys_by_cdp_and_borrows_for_presses(self, kind: str) -> None:
-        t = Transcript()
-        guest = t.guest("G1", kind=kind)
-        agent = t.client()
-        agent.attaches("G1", "S1")
-        agent.says(1, KEY, key("a"), session="S1")
-        arrives_by_cdp(t, guest, KEY, key("a"))
-        agent.hears(1, {}, session="S1")
-        agent.says(2, MOUSE, PRESS, session="S1")
-        pressed(t).answers()
-        t.bridge.gets("borrow.end").answers(RETURNED)
-        agent.hears(2, {}, session="S1")
         t.silence()
 
     def test_a_press_on_a_frames_own_session_goes_there(self) -> None:

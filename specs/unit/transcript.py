@@ -26,7 +26,8 @@ from focusguard.policy.guard import Guard, Options
 
 Message = dict[str, Any]
 
-HELLO = {"version": 1, "pid": 77, "electron": "33.2.1", "chromium": "130.0.6723.137", "node": "20.18.0"}
+ELECTRON = "33.2.1"
+HELLO = {"version": 1, "pid": 77, "electron": ELECTRON, "chromium": "130.0.6723.137", "node": "20.18.0"}
 VERSION = {"protocolVersion": "1.3", "product": "Chrome/130.0.6723.137", "userAgent": "Mozilla/5.0 Electron"}
 
 
@@ -125,9 +126,9 @@ class Bridge:
         assert params.items() <= call.params.items(), f"the bridge got {call}"
         return call
 
-    def joins(self) -> None:
-        """A bridge has proved itself."""
-        self._transcript.feed(effects.BridgeJoined(HELLO))
+    def joins(self, electron: str = ELECTRON) -> None:
+        """A bridge has proved itself, in an app of this Electron."""
+        self._transcript.feed(effects.BridgeJoined({**HELLO, "electron": electron}))
 
     def leaves(self) -> None:
         """The bridge is gone."""
@@ -238,6 +239,7 @@ class Transcript:
         pace: Pace = "at-once",
         limits: Limits = DEFAULT_LIMITS,
         start: bool = True,
+        electron: str = ELECTRON,
     ) -> None:
         self.guard = Guard(Options("1.0", pace=pace, bridge_expected=bridge, limits=limits))
         self.app = App(self)
@@ -251,7 +253,7 @@ class Transcript:
             self.app.gets("Browser.getVersion").answers(VERSION)
             self.app.gets("Target.setDiscoverTargets", {"discover": True}).answers()
             if bridge:
-                self.bridge.joins()
+                self.bridge.joins(electron)
 
     def feed(self, event: effects.Event) -> None:
         """Give the guard an event and sort what follows."""

@@ -90,9 +90,13 @@ function run(api, electron, path, token) {
   const event = (/** @type {string} */ name, /** @type {object} */ params) => link.event(name, params);
   const shields = createShields(electron);
   const panes = createPanes(PANE, (host, message) => borrows.onPaneMessage(host, message));
-  const sentries = createPanes(SENTRY, (guest) => composing.guestChanged(guest, targets.place(guest).host));
+  const sentries = createPanes(SENTRY, (guest) => {
+    // A view talks to the input method by itself: what changes in it does no harm, except during a composition.
+    const { kind, host } = targets.place(guest);
+    if (kind === 'webview') composing.guestChanged(guest, host);
+  });
   const composing = createComposing({
-    panes, sentries, guestsOf: targets.guestsOf, sinceKey: () => borrows.sinceKey(),
+    panes, sentries, pagesIn: targets.pagesIn, sinceKey: () => borrows.sinceKey(),
   });
   const borrows = createBorrows({
     targets, panes, marks: () => marks, event, nudge: composing.nudge, composition: composing.changed,
@@ -170,7 +174,10 @@ function run(api, electron, path, token) {
       sentries.ensure(wc);
     } else if (kind === 'web-contents-view' || kind === 'browser-view') {
       views.watch(wc);
-      if (host) marks.watch(host);
+      if (!host) return;
+      marks.watch(host);
+      panes.ensure(host);
+      sentries.ensure(wc);
     }
   }
 
@@ -190,7 +197,18 @@ function run(api, electron, path, token) {
       changed();
       if (link.ready() && panes.pages().indexOf(id) >= 0) panes.ensure(wc);
     });
-    wc.on('did-navigate', changed);
+    // A page that goes in the middle of a composition does not tell of its end.
+    const composed = () => {
+      if (!composing.isOpen(wc)) return;
+      composing.changed(wc, false);
+      event('composition', { hostWebContentsId: id, open: false });
+    };
+    wc.on('did-navigate', () => {
+      composed();
+      changed();
+    });
+    wc.on('render-process-gone', composed);
+    wc.on('crashed', composed);
     wc.on('did-attach-webview', (/** @type {any} */ _event, /** @type {any} */ guest) => guest && adopt(guest));
   }
   /** @type {Set<number>} */

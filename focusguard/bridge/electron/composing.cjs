@@ -27,10 +27,10 @@ const CALM_MS = 400;
  * @param {object} parts
  * @param {ReturnType<typeof import('./panes.cjs').createPanes>} parts.panes
  * @param {ReturnType<typeof import('./panes.cjs').createPanes>} parts.sentries
- * @param {(host: any) => any[]} parts.guestsOf
+ * @param {(host: any) => any[]} parts.pagesIn the webviews and views in a host's window
  * @param {() => number} parts.sinceKey milliseconds since the person's last key press
  */
-function createComposing({ panes, sentries, guestsOf, sinceKey }) {
+function createComposing({ panes, sentries, pagesIn, sinceKey }) {
   /** @type {Map<number, HostState>} */
   const hosts = new Map();
 
@@ -118,7 +118,7 @@ function createComposing({ panes, sentries, guestsOf, sinceKey }) {
         state.calm = setTimeout(() => calmDown(host), CALM_MS);
         return;
       }
-      for (const guest of guestsOf(host)) {
+      for (const guest of pagesIn(host)) {
         if (state.quiet.has(guest)) continue;
         state.quiet.add(guest);
         sentries.call(guest, 'quiet(true)', NUDGE_MS).catch(() => undefined);

@@ -157,7 +157,16 @@ function createTargets(electron, app) {
     });
   }
 
-  return { get, place, describe, describeContents, guestsOf };
+  /** @param {any} host @returns {any[]} its webviews, and the views that lie in its window */
+  function pagesIn(host) {
+    return webContents.getAllWebContents().filter((/** @type {any} */ wc) => {
+      if (wc.isDestroyed() || wc === host) return false;
+      const found = place(wc);
+      return found.host === host && found.kind !== 'other';
+    });
+  }
+
+  return { get, place, describe, describeContents, guestsOf, pagesIn };
 }
 
 module.exports = { createTargets };

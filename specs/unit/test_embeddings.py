@@ -1,0 +1,242 @@
+"""The rule of each embedding: what a page that is no webview needs, and what it does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from specs.unit.strokes import (
+    FINGER,
+    KEY,
+    LIFT,
+    MOUSE,
+    MOVE,
+    PRESS,
+    RELEASE,
+    TAB,
+    TOUCH,
+    arrives_by_cdp,
+    emulates,
+    key,
+)
+from specs.unit.transcript import Client, GuestPage, Transcript
+
+VIEWS = ("browser-view", "web-contents-view")
+WINDOWS = ("window", "offscreen")
+HOST = 1
+WHEEL: dict[str, Any] = {"type": "mouseWheel", "x": 1, "y": 2, "deltaX": 0, "deltaY": 10}
+COMPOSE: dict[str, Any] = {"text": "x", "selectionStart": 1, "selectionEnd": 1}
+TAP = "Input.synthesizeTapGesture"
+
+
+def begin(kind: str, electron: str = "33.2.1") -> tuple[Transcript, GuestPage, Client]:
+    """A guest of a kind, and a client with the session S1 on it."""
+    t = Transcript(electron=electron)
+    guest = t.guest("G1", kind=kind, host_id=HOST if kind in VIEWS else None)
+    agent = t.client()
+    agent.attaches("G1", "S1")
+    return t, guest, agent
+
+
+def awake(t: Transcript, guest: GuestPage, agent: Client) -> None:
+    """Somebody has moved the mouse there."""
+    agent.says(99, MOUSE, MOVE, session="S1")
+    emulates(t, guest.session)
+    t.app.gets(MOUSE, MOVE, session="S1").answers()
+    agent.hears(99, {}, session="S1")
+
+
+@pytest.mark.parametrize("kind", [*VIEWS, *WINDOWS])
+class TestATreeOfItsOwn:
+    """Neither a press nor a key leaves it: nothing is borrowed, and CDP finds the focused frame."""
+
+    @pytest.mark.parametrize(
+        ("method", "params"),
+        [
+            (MOUSE, PRESS),
+            (MOUSE, MOVE),
+            (MOUSE, WHEEL),
+            (TOUCH, FINGER),
+            ("Input.dispatchDragEvent", {"type": "drop", "x": 1, "y": 1, "data": {"items": []}}),
+            ("DOM.focus", {"nodeId": 5}),
+        ],
+    )
+    def test_it_is_made_visible_once_and_then_all_is_sent_on(
+        self, kind: str, method: str, params: dict[str, Any]
+    ) -> None:
+        """A view or window that was never shown would drop it and call it a success."""
+        t, guest, agent = begin(kind)
+        for id_ in (1, 2):
+            agent.says(id_, method, params, session="S1")
+            if id_ == 1:
+                emulates(t, guest.session)
+            t.app.gets(method, params, session="S1").answers()
+            agent.hears(id_, {}, session="S1")
+        t.silence()
+
+    def test_keys_and_text_are_seen_to_arrive(self, kind: str) -> None:
+        t, guest, agent = begin(kind)
+        awake(t, guest, agent)
+        for id_, (method, params) in enumerate(
+            ((KEY, key("a")), ("Input.insertText", {"text": "x"}), (KEY, TAB)), 1
+        ):
+            agent.says(id_, method, params, session="S1")
+            arrives_by_cdp(t, guest, method, params)
+            agent.hears(id_, {}, session="S1")
+        t.silence()
+
+    def test_a_frame_that_came_later_is_told_before_the_next_press(self, kind: str) -> None:
+        t, guest, agent = begin(kind)
+        awake(t, guest, agent)
+        frame = t.frame(guest, "CROSS")
+        agent.says(1, MOUSE, PRESS, session="S1")
+        emulates(t, frame)
+        t.app.gets(MOUSE, PRESS, session="S1").answers()
+        agent.hears(1, {}, session="S1")
+        t.silence()
+
+    def test_a_gesture_is_what_it_is_made_of(self, kind: str) -> None:
+        """Chromium never answers one while the window is hidden, and Electron ends when one meets an offscreen page."""
+        t, guest, agent = begin(kind)
+        agent.says(1, TAP, {"x": 1, "y": 2}, session="S1")
+        emulates(t, guest.session)
+        t.app.gets(TOUCH, FINGER, session="S1").answers()
+        t.rings(0.05)
+        t.app.gets(TOUCH, LIFT, session="S1").answers()
+        agent.hears(1, {}, session="S1")
+        t.silence()
+
+    @pytest.mark.parametrize(("method", "params"), [(MOUSE, PRESS), (TOUCH, FINGER)])
+    def test_what_waits_for_a_frame_is_looked_into(
+        self, kind: str, method: str, params: dict[str, Any]
+    ) -> None:
+        t, guest, agent = begin(kind)
+        for id_ in (1, 2):
+            agent.says(id_, method, params, session="S1")
+            if id_ == 1:
+                emulates(t, guest.session)
+            t.app.gets(method, params, session="S1")
+            t.rings(0.7)
+            t.page_is_painted(guest.session, False)
+            agent.hears_error(id_, "browser_target_hidden", session="S1")
+        t.silence()
+
+    def test_the_client_leaves_while_it_is_made_visible(self, kind: str) -> None:
+        t, guest, agent = begin(kind)
+        agent.says(1, MOUSE, PRESS, session="S1")
+        emulation = t.app.gets("Emulation.setFocusEmulationEnabled", session=guest.session)
+        agent.leaves()
+        t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
+        emulation.answers()
+        assert not [call for call in t.app.calls if call.method == MOUSE]
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+class TestTheWindowsComposition:
+    """A view shares the window's input method: what changes in it ends the composition in the host."""
+
+    DISTURBING: tuple[tuple[str, dict[str, Any]], ...] = (
+        (KEY, key("a")),
+        ("Input.insertText", {"text": "x"}),
+        ("Input.imeSetComposition", COMPOSE),
+        (MOUSE, PRESS),
+        (TOUCH, FINGER),
+        (TOUCH, LIFT),
+        (TAP, {"x": 1, "y": 2}),
+        ("DOM.focus", {"nodeId": 5}),
+        ("Page.navigate", {"url": "http://guest.test/2"}),
+        ("Page.reload", {}),
+    )
+
+    @pytest.mark.parametrize(("method", "params"), DISTURBING)
+    @pytest.mark.parametrize("first", [True, False])
+    def test_nothing_that_would_end_it_is_sent(
+        self, kind: str, method: str, params: dict[str, Any], first: bool
+    ) -> None:
+        t, guest, agent = begin(kind)
+        if not first:
+            awake(t, guest, agent)
+        t.bridge.tells("composition", hostWebContentsId=HOST, open=True)
+        agent.says(1, method, params, session="S1")
+        if first and not method.startswith("Page."):
+            emulates(t, guest.session)
+        error = agent.hears_error(1, "browser_user_composing", session="S1")
+        assert error["data"] == {"code": "browser_user_composing", "retryable": True}
+        t.silence()
+
+    @pytest.mark.parametrize(("method", "params"), [(MOUSE, RELEASE), (MOUSE, MOVE), (MOUSE, WHEEL)])
+    def test_what_changes_nothing_goes_on(self, kind: str, method: str, params: dict[str, Any]) -> None:
+        t, guest, agent = begin(kind)
+        awake(t, guest, agent)
+        t.bridge.tells("composition", hostWebContentsId=HOST, open=True)
+        agent.says(1, method, params, session="S1")
+        t.app.gets(method, params, session="S1").answers()
+        agent.hears(1, {}, session="S1")
+        t.silence()
+
+    @pytest.mark.parametrize(
+        ("event", "facts"),
+        [
+            ("composition", {"hostWebContentsId": HOST, "open": False}),
+            ("target.gone", {"webContentsId": HOST}),
+        ],
+    )
+    def test_it_is_over(self, kind: str, event: str, facts: dict[str, Any]) -> None:
+        t, guest, agent = begin(kind)
+        awake(t, guest, agent)
+        t.bridge.tells("composition", hostWebContentsId=HOST, open=True)
+        t.bridge.tells(event, **facts)
+        agent.says(1, MOUSE, PRESS, session="S1")
+        t.app.gets(MOUSE, PRESS, session="S1").answers()
+        agent.hears(1, {}, session="S1")
+        t.silence()
+
+    def test_one_in_another_window_is_none_of_it(self, kind: str) -> None:
+        t, guest, agent = begin(kind)
+        awake(t, guest, agent)
+        t.bridge.tells("composition", hostWebContentsId=HOST + 1, open=True)
+        agent.says(1, MOUSE, PRESS, session="S1")
+        t.app.gets(MOUSE, PRESS, session="S1").answers()
+        agent.hears(1, {}, session="S1")
+        t.silence()
+
+
+class TestWindows:
+    """A window of its own has the input method for itself."""
+
+    @pytest.mark.parametrize("kind", WINDOWS)
+    def test_a_composition_elsewhere_is_no_reason_to_wait(self, kind: str) -> None:
+        t, guest, agent = begin(kind)
+        awake(t, guest, agent)
+        t.bridge.tells("composition", hostWebContentsId=HOST, open=True)
+        agent.says(1, KEY, key("a"), session="S1")
+        arrives_by_cdp(t, guest, KEY, key("a"))
+        agent.hears(1, {}, session="S1")
+        t.silence()
+
+
+class TestOffscreen:
+    """What Electron cannot do with an offscreen page is refused by name."""
+
+    def test_no_key_where_electron_would_crash(self) -> None:
+        t, guest, agent = begin("offscreen")
+        t.frame(guest, "CROSS")
+        agent.attaches("CROSS", "SF")
+        agent.says(1, KEY, key("a"), session="SF")
+        t.page_says(guest.session)
+        agent.hears_error(1, "browser_refused", session="SF")
+        t.silence()
+
+    @pytest.mark.parametrize(
+        ("method", "params"),
+        [(TOUCH, FINGER), (TOUCH, LIFT), (TAP, {"x": 1, "y": 2})],
+    )
+    @pytest.mark.parametrize("electron", ["9.4.1", "22.3.25", "25.1.1"])
+    def test_no_touch_where_none_arrives(self, electron: str, method: str, params: dict[str, Any]) -> None:
+        t, guest, agent = begin("offscreen", electron)
+        awake(t, guest, agent)
+        agent.says(1, method, params, session="S1")
+        error = agent.hears_error(1, "browser_refused", session="S1")
+        assert "touches" in error["message"]
+        t.silence()
