@@ -57,6 +57,8 @@ DRAIN_SECONDS = 1.0
 #: Electron's first version that may give touches to an offscreen page: 9.4, 22.3 and 25.1 answer them and give them to
 #: nobody, 33.2 does (probe case touch-start). What lies between has not been measured, and is tried.
 OFFSCREEN_TOUCHES_SINCE = 26
+#: Electron's first version in which focus emulation is known to make a hidden view visible: not 9.4.
+EMULATION_SHOWS_SINCE = 22
 _TEXT_TYPES = ["beforeinput", "input"]
 _NOTHING_TAKES_TEXT = "nothing that takes text has the guest's focus; nothing was sent"
 
@@ -138,7 +140,7 @@ class InputDesk:
     def _pump(self, lane: Lane) -> None:
         while lane.waiting and not lane.busy:
             item = lane.waiting.popleft()
-            if isinstance(item, Job) and self._passes(lane.guest, item) and self._awake(lane.guest):
+            if isinstance(item, Job) and self._passes(lane.guest, item) and self._awake(lane.guest, item):
                 self._pass(lane, item)
             else:
                 self._carry_out(lane, item)
@@ -166,13 +168,20 @@ class InputDesk:
             return False
         return not job.session.main and (treatment is Treatment.KEY or not guest.inner)
 
-    def _awake(self, guest: Guest) -> bool:
+    def _awake(self, guest: Guest, job: Job) -> bool:
         """Whether a guest takes input that is simply sent on.
 
         Chromium holds a view or window that was never shown to be hidden and drops input to it, with success; focus
         emulation makes it visible (probe cases of browser-view, web-contents-view and window, hidden).
         """
-        return guest.inner or all(owner.emulated for owner in _believers(guest))
+        if guest.inner:
+            return True
+        return all(owner.emulated for owner in _believers(guest)) and not self._may_drop(guest, job)
+
+    def _may_drop(self, guest: Guest, job: Job) -> bool:
+        """Whether the page has to be asked first: on 9.4 a hidden one stays so, and drops its touches and wheels."""
+        dropped = job.params.get("type") in ("touchStart", "mouseWheel")
+        return dropped and not guest.inner and self._wire.electron < EMULATION_SHOWS_SINCE
 
     def _pass(self, lane: Lane, job: Job) -> None:
         assert job.caller is not None and job.message is not None
@@ -241,6 +250,8 @@ class InputDesk:
 
     def _sent_on(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """Send a command that moves no focus and goes where it was sent."""
+        if self._may_drop(guest, job):
+            yield from self._paint.check_visible(guest)
         self._check_wanted(job)
         handle = yield Post(Upstream(job.method, job.params, self._session_id(guest, job), job.raw or None))
         self._note(guest, job)

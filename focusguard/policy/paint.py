@@ -59,6 +59,23 @@ class PaintWatch:
                     raise GuardError(Code.TARGET_HIDDEN, DETAIL) from None
         raise TimedOut(f"no answer within {seconds:g} s")
 
+    def check_visible(self, guest: Guest) -> Flow[None]:
+        """Ask the page itself.
+
+        Raises:
+            GuardError: it is hidden.
+        """
+        if guest.session_id is None:
+            return
+        try:
+            _, answer = yield from self._worlds.evaluate(
+                guest.session_id, guest.target_id, "document.visibilityState === 'visible'"
+            )
+        except (FlowFault, GuardError):
+            return
+        if not answer.get("value", True):
+            raise GuardError(Code.TARGET_HIDDEN, "the guest is hidden and would drop this; nothing was sent")
+
     def _painted(self, guest: Guest) -> Flow[bool]:
         """Whether the guest gets a frame; True where it cannot be asked, so that nothing is said that was not seen."""
         if guest.session_id is None:

@@ -125,7 +125,7 @@ FOCUS = (
     Case(
         "capture-screenshot",
         "Page.captureScreenshot",
-        (Cdp("Page.captureScreenshot", {"format": "png"}, patience=1.5),),
+        (Cdp("Page.captureScreenshot", {"format": "png"}, patience=13.0),),
     ),
     Case("focus-emulation", "Focus emulation on, then off", (emulate(), Pause(30), emulate(False))),
     Case(

@@ -202,6 +202,34 @@ class TestTheWindowsComposition:
         t.silence()
 
 
+class TestElectron9:
+    """Focus emulation does not make a hidden page visible there."""
+
+    @pytest.mark.parametrize("kind", [*VIEWS, "window"])
+    @pytest.mark.parametrize(("method", "params"), [(MOUSE, WHEEL), (TOUCH, FINGER), (TAP, {"x": 1, "y": 2})])
+    @pytest.mark.parametrize("visible", [True, False])
+    def test_what_a_hidden_page_drops_is_not_sent(
+        self, kind: str, method: str, params: dict[str, Any], visible: bool
+    ) -> None:
+        t, guest, agent = begin(kind, "9.4.1")
+        awake(t, guest, agent)
+        agent.says(1, method, params, session="S1")
+        asked = t.page_is_asked(guest.session)
+        assert "visibilityState" in asked.params["expression"]
+        asked.answers({"result": {"type": "boolean", "value": visible}})
+        if not visible:
+            agent.hears_error(1, "browser_target_hidden", session="S1")
+        elif method == TAP:
+            t.app.gets(TOUCH, FINGER, session="S1").answers()
+            t.rings(0.05)
+            t.app.gets(TOUCH, LIFT, session="S1").answers()
+            agent.hears(1, {}, session="S1")
+        else:
+            t.app.gets(method, params, session="S1").answers()
+            agent.hears(1, {}, session="S1")
+        t.silence()
+
+
 class TestWindows:
     """A window of its own has the input method for itself."""
 
