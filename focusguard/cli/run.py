@@ -64,7 +64,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print one JSON obj
 def run(
     command: tuple[str, ...], bridge: BridgeMode, port: int, no_token: bool, pace: Pace, as_json: bool
 ) -> None:
-    r"""Start an Electron app with its guest pages behind the guard; ends when the app ends.
+    """Start an Electron app with its guest pages behind the guard; ends when the app ends.
 
     \b
     Examples:
@@ -95,7 +95,7 @@ def run(
 def attach(
     endpoint: str, inspector: str | None, port: int, no_token: bool, pace: Pace, as_json: bool
 ) -> None:
-    r"""Guard an app that runs already with --remote-debugging-port.
+    """Guard an app that runs already with --remote-debugging-port.
 
     ENDPOINT is the app's port, its http address, or its browser WebSocket. Without --inspector there is no bridge: the
     guard runs in its weaker mode, and says so.

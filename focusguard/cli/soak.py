@@ -65,7 +65,7 @@ def soak(
     out: Path,
     as_json: bool,
 ) -> int:
-    r"""Have a person type with real keystrokes while agents click, type, drag, focus and reload.
+    """Have a person type with real keystrokes while agents click, type, drag, focus and reload.
 
     Exit status: 0 nobody lost anything; 1 something was lost, leaked or missed; 2 incomplete, or wrong usage.
 

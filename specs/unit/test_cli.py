@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -14,6 +15,18 @@ import pytest
 from focusguard import cli
 from focusguard.electron.errors import RigError
 from focusguard.electron.runtimes import DEFAULT, KNOWN, MANIFEST
+
+
+def commands(group: click.Group, *above: str) -> list[list[str]]:
+    """Every command below a group, by its words."""
+    found: list[list[str]] = []
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        found.append([*above, name])
+        if isinstance(command, click.Group):
+            found += commands(command, *above, name)
+    return found
 
 
 @pytest.fixture
@@ -69,6 +82,14 @@ class TestExitCodes:
         assert "Measure where agent input lands" in capsys.readouterr().out
         assert cli._run(["--version"]) == 0
         assert capsys.readouterr().out.startswith("focusguard ")
+
+    @pytest.mark.parametrize("command", commands(cli.cli), ids=" ".join)
+    def test_every_help_ends_in_examples_of_its_own(
+        self, command: list[str], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert cli._run([*command, "--help"]) == 0
+        told = capsys.readouterr().out
+        assert re.search(rf"\n  Examples?:\n    .*focusguard {' '.join(command)}", told), told
 
     def test_help_imports_no_sub_command(self) -> None:
         program = (
