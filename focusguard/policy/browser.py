@@ -64,6 +64,7 @@ class VirtualBrowser:
         sessions: everybody's sessions.
         limits: bounds on what a client may hold.
         end_client: ends a connection that has lost its page, with a reason.
+        session_ended: told of each session that is taken out.
     """
 
     def __init__(
@@ -73,11 +74,13 @@ class VirtualBrowser:
         sessions: SessionTable,
         limits: Limits,
         end_client: Callable[[int, str], None],
+        session_ended: Callable[[Session], None],
     ) -> None:
         self._wire = wire
         self._tree = tree
         self._sessions = sessions
         self._end_client = end_client
+        self._told_of_end = session_ended
         self._scopes: dict[tuple[int, str | None], Scope] = {}
         self._opened: dict[int, Handle] = {}
         self.attachments = Attachments(wire, tree, sessions, limits, self._session_ended)
@@ -96,6 +99,7 @@ class VirtualBrowser:
     def _session_ended(self, session: Session) -> None:
         if session.client is not None:
             self._scopes.pop((session.client, session.id), None)
+        self._told_of_end(session)
 
     def forget(self, client: int) -> None:
         """Drop all of a client's scopes: it is told nothing any more."""

@@ -36,6 +36,7 @@ class Discovery:
         *,
         bridge_expected: bool,
         gone: Callable[[Guest], None],
+        frame_here: Callable[[Guest, Child], None],
     ) -> None:
         self._wire = wire
         self._tree = tree
@@ -44,6 +45,7 @@ class Discovery:
         self._worlds = worlds
         self._bridge_expected = bridge_expected
         self._gone = gone
+        self._frame_here = frame_here
         #: Target id -> whether to ask once more, as something changed while it was asked about.
         self._asking: dict[str, bool] = {}
 
@@ -160,18 +162,19 @@ class Discovery:
                     child_session, None, info["targetId"], guest.target_id, parent_id=session.id, main=False
                 )
             )
-            guest.children[info["targetId"]] = Child(info, child_session, session.target_id)
+            child = guest.children[info["targetId"]] = Child(info, child_session, session.target_id)
             if info["type"] in FRAME_TYPES:
                 self._wire.post(Upstream("Target.setAutoAttach", _AUTO_ATTACH, child_session))
+                self._frame_here(guest, child)
             if guest.ready:
                 self._browser.child_here(guest, info)
         elif message.method == "Target.detachedFromTarget":
             for gone in self._forget_own(messages.params_of(message)["sessionId"]):
-                child = guest.children.get(gone.target_id)
-                if child is not None and child.session_id == gone.id:
+                lost = guest.children.get(gone.target_id)
+                if lost is not None and lost.session_id == gone.id:
                     del guest.children[gone.target_id]
                     if guest.ready:
-                        self._browser.target_gone(gone.target_id, child.info["type"], guest=False)
+                        self._browser.target_gone(gone.target_id, lost.info["type"], guest=False)
 
     # -- guests ------------------------------------------------------------------------------------------------------
     def _consider(self, info: TargetInfo) -> None:

@@ -15,13 +15,14 @@ from focusguard.cdp import messages
 from focusguard.cdp.limits import DEFAULT_LIMITS, Limits
 from focusguard.cdp.messages import Envelope, MalformedMessage
 from focusguard.cdp.sessions import Session, SessionTable
-from focusguard.cdp.targets import Guest, TargetTree
+from focusguard.cdp.targets import FRAME_TYPES, Guest, TargetTree
 from focusguard.errors import Code, GuardError, ProtocolError
 from focusguard.policy import effects, keys
 from focusguard.policy.borrow import Borrower, Pace
 from focusguard.policy.browser import VirtualBrowser
 from focusguard.policy.discovery import Discovery
 from focusguard.policy.domain import GuardDomain
+from focusguard.policy.emulation import LIFECYCLE, FocusEmulation
 from focusguard.policy.evidence import Worlds
 from focusguard.policy.flow import Flow, Upstream
 from focusguard.policy.host_target import HostTarget
@@ -76,13 +77,19 @@ class Guard:
         self._navigator = Navigator(self._wire, self._borrower)
         self._paint = PaintWatch(self._wire, self._worlds)
         self._receipts = Receipts(self._wire)
-        self._input = InputDesk(self._wire, self._worlds, self._borrower, self._paint, self._receipts)
+        self._emulation = FocusEmulation(
+            self._wire, self.tree, self.sessions, lambda guest: self._input.left_alone(guest)
+        )
+        self._input = InputDesk(
+            self._wire, self._worlds, self._borrower, self._paint, self._receipts, self._emulation
+        )
         self._browser = VirtualBrowser(
             self._wire,
             self.tree,
             self.sessions,
             options.limits,
             lambda client, reason: self._end_client(client, CLOSE_NORMAL, reason),
+            self._emulation.session_ended,
         )
         self._discovery = Discovery(
             self._wire,
@@ -91,7 +98,8 @@ class Guard:
             self._browser,
             self._worlds,
             bridge_expected=options.bridge_expected,
-            gone=self._input.guest_gone,
+            gone=self._guest_gone,
+            frame_here=self._emulation.frame_here,
         )
         self.domain = GuardDomain(self.tree, self._borrower, self._receipts, options.version)
         self.product: dict[str, Any] = {}
@@ -115,6 +123,7 @@ class Guard:
     def handle(self, event: effects.Event) -> list[effects.Command]:
         """Take one event; give what follows from it."""
         _HANDLERS[type(event)](self, event)
+        self._emulation.settle()
         return self._wire.drain()
 
     def salvage(self) -> list[effects.Command]:
@@ -235,6 +244,8 @@ class Guard:
             self._take_input(caller, session, message, rule)
         elif treatment in (Treatment.NAVIGATION, Treatment.RELOAD) and session is not None:
             self._navigate(caller, session, message, rule)
+        elif treatment is Treatment.EMULATION and session is not None:
+            self._emulate(caller, session, message, rule)
         elif treatment is Treatment.GUARD:
             self._wire.answer(caller, self.domain.handle(method, caller.client))
         elif treatment in (Treatment.ANSWER, Treatment.WAKE):
@@ -249,6 +260,8 @@ class Guard:
         if rule.frame:
             guest = self._guest_of(session)
             late = lambda: self._paint.look_into(guest, caller)  # noqa: E731
+        if caller.method == LIFECYCLE and session.main:
+            self._emulation.lifecycle(self._guest_of(session), messages.params_of(message).get("state"))
         if caller.method in STOPPING:
             self._stopping.add(session.id)
         self._wire.forward(caller, message, session.id, rule.bound, late)
@@ -289,6 +302,20 @@ class Guard:
             raw = bytes(message.params) or b"{}"
             flow = self._navigator.navigate(guest, Upstream(caller.method, session_id=session.id, raw=raw))
         self._start(flow, lambda result: self._wire.answer(caller, result), caller)
+
+    def _emulate(self, caller: Caller, session: Session, message: Envelope, rule: Rule) -> None:
+        guest = self._guest_of(session)
+        child = guest.children.get(session.target_id)
+        enabled = messages.params_of(message).get("enabled")
+        if not isinstance(enabled, bool) or (child is not None and child.info["type"] not in FRAME_TYPES):
+            self._forward(caller, session, message, rule)  # Chromium says what is wrong with it
+            return
+        flow = self._emulation.ask(guest, session, enabled=enabled)
+        self._start(flow, lambda result: self._wire.answer(caller, result), caller)
+
+    def _guest_gone(self, guest: Guest) -> None:
+        self._emulation.guest_gone(guest)
+        self._input.guest_gone(guest)
 
     def _guest_of(self, session: Session) -> Guest:
         guest = self.tree.guests.get(session.guest_id)

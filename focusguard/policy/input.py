@@ -13,6 +13,7 @@ from focusguard.cdp.targets import FRAME_TYPES, Child, Embedding, Guest
 from focusguard.errors import INVALID_PARAMS, Code, GuardError, ProtocolError
 from focusguard.policy import gestures, keys
 from focusguard.policy.borrow import BRIDGE_SECONDS, Borrower, Lease
+from focusguard.policy.emulation import FocusEmulation
 from focusguard.policy.evidence import (
     ANSWER_SECONDS,
     MISS_SECONDS,
@@ -85,6 +86,11 @@ class Release:
 
 
 @dataclass(slots=True)
+class Rest:
+    """The last client has left a guest: the guard leaves it too, when all that waits has been done."""
+
+
+@dataclass(slots=True)
 class Lane:
     """The queue of one guest: input takes effect in the order in which it was sent.
 
@@ -94,7 +100,7 @@ class Lane:
     """
 
     guest: Guest
-    waiting: deque[Job | Release] = field(default_factory=deque)
+    waiting: deque[Job | Release | Rest] = field(default_factory=deque)
     busy: bool = False
     passing: set[int] = field(default_factory=set)
     drained: Handle | None = None
@@ -104,13 +110,20 @@ class InputDesk:
     """Carries out input, one guest at a time in order."""
 
     def __init__(
-        self, wire: Wire, worlds: Worlds, borrower: Borrower, paint: PaintWatch, receipts: Receipts
+        self,
+        wire: Wire,
+        worlds: Worlds,
+        borrower: Borrower,
+        paint: PaintWatch,
+        receipts: Receipts,
+        emulation: FocusEmulation,
     ) -> None:
         self._wire = wire
         self._worlds = worlds
         self._borrower = borrower
         self._paint = paint
         self._receipts = receipts
+        self._emulation = emulation
         self._lanes: dict[str, Lane] = {}
         self._held: dict[tuple[int, str], Held] = {}
 
@@ -121,10 +134,14 @@ class InputDesk:
             self._held.setdefault((job.caller.client, guest.target_id), Held())
         self._enqueue(guest, job)
 
-    def _enqueue(self, guest: Guest, item: Job | Release) -> None:
+    def _enqueue(self, guest: Guest, item: Job | Release | Rest) -> None:
         lane = self._lanes.setdefault(guest.target_id, Lane(guest))
         lane.waiting.append(item)
         self._pump(lane)
+
+    def left_alone(self, guest: Guest) -> None:
+        """The last client has left a guest."""
+        self._enqueue(guest, Rest())
 
     def guest_gone(self, guest: Guest) -> None:
         """Answer everything that waits for a guest that is gone."""
@@ -145,7 +162,7 @@ class InputDesk:
             else:
                 self._carry_out(lane, item)
 
-    def _carry_out(self, lane: Lane, item: Job | Release) -> None:
+    def _carry_out(self, lane: Lane, item: Job | Release | Rest) -> None:
         lane.busy = True
 
         def ended(outcome: dict[str, Any] | Exception) -> None:
@@ -207,8 +224,8 @@ class InputDesk:
             late = lambda: self._paint.look_into(lane.guest, caller)  # noqa: E731
         self._wire.forward(caller, job.message, session_id, job.rule.bound or INPUT_BOUND, late)
 
-    def _end(self, item: Job | Release, outcome: dict[str, Any] | Exception) -> None:
-        if isinstance(item, Release) or item.caller is None:
+    def _end(self, item: Job | Release | Rest, outcome: dict[str, Any] | Exception) -> None:
+        if not isinstance(item, Job) or item.caller is None:
             return
         fault = outcome if isinstance(outcome, Exception) else None
         if isinstance(outcome, Exception):
@@ -217,7 +234,7 @@ class InputDesk:
             self._wire.answer(item.caller, outcome)
         self._receipts.tell(item.caller, item.receipt, fault)
 
-    def _run(self, lane: Lane, item: Job | Release) -> Flow[dict[str, Any]]:
+    def _run(self, lane: Lane, item: Job | Release | Rest) -> Flow[dict[str, Any]]:
         if lane.passing:
             lane.drained = Handle()
             try:
@@ -228,9 +245,12 @@ class InputDesk:
         guest = lane.guest
         if isinstance(item, Release):
             return (yield from self._release(guest, item.client))
+        if isinstance(item, Rest):
+            yield from self._emulation.rest(guest)
+            return {}
         treatment = item.rule.treatment
         if not guest.inner:
-            yield from self._emulate(guest)
+            yield from self._emulation.drive(guest)
             self._check_way(guest, item)
             if self._passes(guest, item):
                 return (yield from self._sent_on(guest, item))
@@ -294,7 +314,7 @@ class InputDesk:
 
     # -- keys and text -----------------------------------------------------------------------------------------------
     def _key(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
-        yield from self._emulate(guest)
+        yield from self._emulation.drive(guest)
         place = yield from self._locate(guest, job)
         if place.child is not None and not keys.leaves_guest(job.params):
             if guest.deaf and not keys.presses(job.params):
@@ -335,7 +355,7 @@ class InputDesk:
                 yield from call(Bridge("keys.send", params), BRIDGE_SECONDS)
 
     def _text(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
-        yield from self._emulate(guest)
+        yield from self._emulation.drive(guest)
         place = yield from self._writable(guest, job)
         if place.child is not None:
             return (yield from self._to_frame(guest, place.child, job))
@@ -346,7 +366,7 @@ class InputDesk:
         return (yield from self._witnessed(guest, job, place, insert, _TEXT_TYPES, character=False))
 
     def _compose(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
-        yield from self._emulate(guest)
+        yield from self._emulation.drive(guest)
         place = yield from self._writable(guest, job)
         if place.child is not None:
             return (yield from self._to_frame(guest, place.child, job))
@@ -528,7 +548,7 @@ class InputDesk:
                 yield Await(handle, HOLD_SECONDS)
 
     def _press(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
-        yield from self._emulate(guest)
+        yield from self._emulation.drive(guest)
         return (yield from self._borrowed(guest, job))
 
     def _gesture(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
@@ -594,25 +614,6 @@ class InputDesk:
             raise GuardError(Code.ERROR, "the target is gone; nothing was sent")
         return own
 
-    # -- focus emulation ---------------------------------------------------------------------------------------------
-    def _emulate(self, guest: Guest) -> Flow[None]:
-        """The page believes that it has the focus, and so do its frames; it is the guard's own sessions that say so.
-
-        A frame that was told later would see the focus arrive with its first key.
-        """
-        told: list[tuple[Guest | Child, Handle]] = []
-        for owner in _believers(guest):
-            if owner.emulated:
-                continue
-            owner.emulated = True
-            order = Upstream("Emulation.setFocusEmulationEnabled", {"enabled": True}, owner.session_id)
-            told.append((owner, (yield Post(order))))
-        for owner, handle in told:
-            try:
-                yield Await(handle, ANSWER_SECONDS)
-            except FlowFault:
-                owner.emulated = False
-
     # -- what is held down -------------------------------------------------------------------------------------------
     def holds(self, client: int) -> bool:
         """Whether a client has anything down, in any guest."""
@@ -660,5 +661,5 @@ def _believers(guest: Guest) -> list[Guest | Child]:
     return [*([guest] if guest.session_id is not None else []), *frames]
 
 
-def _belongs(item: Job | Release, client: int) -> bool:
+def _belongs(item: Job | Release | Rest, client: int) -> bool:
     return isinstance(item, Job) and item.caller is not None and item.caller.client == client

@@ -24,6 +24,7 @@ class Treatment(StrEnum):
     RELOAD = "reload"
     FOCUSING = "focusing"
     NAVIGATION = "navigation"
+    EMULATION = "emulation"
     VIRTUAL = "virtual"
     ANSWER = "answer"
     WAKE = "wake"
@@ -48,6 +49,7 @@ MEANING: dict[Treatment, str] = {
     Treatment.RELOAD: "The guest is reloaded through the bridge, or from inside where there is none.",
     Treatment.FOCUSING: "Sent on in order, while the person's focus and input method are watched.",
     Treatment.NAVIGATION: "Sent on while the person's focus and input method are watched; input does not wait for it.",
+    Treatment.EMULATION: "Set by the guard for all clients: on while one wants it or an agent drives the guest.",
     Treatment.VIRTUAL: "Answered by the guard, which keeps this domain's state for each connection.",
     Treatment.ANSWER: "Answered with success and without effect.",
     Treatment.WAKE: "Answered with success; a guest that was frozen is woken, nothing is focused or raised.",
@@ -110,6 +112,9 @@ ON_GUEST: Mapping[str, Rule] = {
     ),
     "Page.navigateToHistoryEntry": Rule(_T.NAVIGATION, "a new page may focus itself"),
     "Page.setDocumentContent": Rule(_T.FOCUSING, "new content may focus itself"),
+    "Emulation.setFocusEmulationEnabled": Rule(
+        _T.EMULATION, "Chromium keeps one flag for the page, and another client's session would turn it off"
+    ),
     "Page.bringToFront": Rule(_T.WAKE, "would raise and focus the person's window"),
     "Page.captureScreenshot": Rule(_T.FORWARD, "waits for a frame", FRAME_BOUND, frame=True),
     "Page.close": Rule(_T.OFFER, "the page belongs to the app's window"),
