@@ -93,6 +93,13 @@ class TargetDescription(Message):
     visible: bool = False
 
 
+class AppProtocol(Message):
+    """Result of `app.protocol`."""
+
+    found: bool
+    gzip: str = ""
+
+
 class KeysSent(Message):
     """Result of `keys.send`."""
 
@@ -136,6 +143,7 @@ class HostComposition(Message):
 
 
 RESULTS: Mapping[str, type[Message]] = {
+    "app.protocol": AppProtocol,
     "target.describe": TargetDescription,
     "guest.open": TargetDescription,
     "keys.send": KeysSent,

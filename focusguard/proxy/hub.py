@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import unquote
 
@@ -19,13 +19,14 @@ from focusguard.cdp.targets import shown_page
 from focusguard.policy import effects
 from focusguard.policy.domain import WEAKER
 from focusguard.policy.guard import Guard
+from focusguard.proxy import description
 from focusguard.proxy.access import Refusal
 from focusguard.proxy.server import Server
 from focusguard.proxy.upstream import Upstream
 
 #: Seconds for a discovery request that needs the app (`/json/new`, `/json/close`).
 HTTP_SECONDS = 35.0
-#: Clients of the HTTP endpoints are numbered below zero.
+#: Clients of the HTTP endpoints, and the hub's own questions to the bridge, are numbered below zero.
 JSON = "application/json"
 
 _log = logging.getLogger("focusguard")
@@ -48,6 +49,8 @@ class Hub:
         self._feeding = False
         self._internal: dict[int, Callable[[bytes], None]] = {}
         self._next_internal = -1
+        self._questions: dict[int, tuple[anyio.Event, list[Answer]]] = {}
+        self._described: bytes | None = None
 
     # -- events in, commands out -------------------------------------------------------------------------------------
     def feed(self, event: effects.Event) -> None:
@@ -134,9 +137,29 @@ class Hub:
         else:
             self.link.send({"id": request, "method": method, "params": params})
 
+    async def _ask(self, method: str) -> Mapping[str, Any]:
+        """Ask the bridge for the hub itself; the guard's own questions have numbers above zero."""
+        if self.link is None or not self.link.connected:
+            raise description.NotDescribed("there is no bridge in it to read one")
+        number = self._next_internal
+        self._next_internal -= 1
+        answered, box = self._questions[number] = (anyio.Event(), [])
+        try:
+            self.link.send({"id": number, "method": method})
+            await answered.wait()
+        finally:
+            del self._questions[number]
+        if box[0].error is not None:
+            raise description.NotDescribed(f"the app's bridge failed: {box[0].error.message}")
+        return box[0].result or {}
+
     def bridge_said(self, message: BridgeEvent) -> None:
         """A message of the bridge."""
         match message:
+            case Answer(request) if request < 0:
+                if (question := self._questions.get(request)) is not None:
+                    question[1].append(message)
+                    question[0].set()
             case Answer(request, result, error):
                 failure = error.model_dump() if error is not None else None
                 self.feed(
@@ -188,11 +211,7 @@ class Hub:
             case ["json"] | ["json", "list"]:
                 return 200, JSON, _json([self._listed(guest) for guest in self.guard.tree.ready()])
             case ["json", "protocol"]:
-                return (
-                    501,
-                    "text/plain",
-                    b"the protocol description is not served here; use your client's own copy",
-                )
+                return await self._protocol()
             case ["json", "new"]:
                 if method != "PUT":
                     return 405, "text/plain", b"use PUT, as Chromium asks for /json/new"
@@ -202,6 +221,20 @@ class Hub:
             case ["json", "close", target_id]:
                 return await self._perform("Target.closeTarget", {"targetId": target_id})
         return 404, "text/plain", b"unknown path; try /json/version or /json/list"
+
+    async def _protocol(self) -> tuple[int, str, bytes]:
+        """The app's own description; it is the same as long as the app runs."""
+        if self._described is None:
+            url = self.upstream.url if self.upstream is not None else None
+            try:
+                given = await (
+                    description.from_port(url) if url is not None else description.from_bridge(self._ask)
+                )
+            except description.NotDescribed as fault:
+                text = f"the app's protocol cannot be described: {fault}. Use your client's own copy."
+                return 501, "text/plain", text.encode()
+            self._described = _json(description.with_guard(given))
+        return 200, JSON, self._described
 
     def _version(self) -> dict[str, Any]:
         product = self.guard.product

@@ -22,7 +22,13 @@ class UpstreamFailed(Exception):
 
 
 class Upstream(Protocol):
-    """A way to the app. `run` reads until the app is gone; `send` never waits."""
+    """A way to the app. `run` reads until the app is gone; `send` never waits.
+
+    Attributes:
+        url: the app's browser WebSocket; None where it has no port.
+    """
+
+    url: str | None
 
     def send(self, data: bytes) -> None:
         """Queue one message."""
@@ -38,6 +44,8 @@ class PipeUpstream:
         read_fd: where the app writes; closed at the end.
         write_fd: where the app reads; closed at the end.
     """
+
+    url: str | None = None
 
     def __init__(self, read_fd: int, write_fd: int) -> None:
         self._read_fd = read_fd
@@ -122,7 +130,8 @@ class PipeUpstream:
 class WebSocketUpstream:
     """CDP over the app's own debugging port."""
 
-    def __init__(self, connection: ClientConnection) -> None:
+    def __init__(self, connection: ClientConnection, url: str) -> None:
+        self.url: str | None = url
         self._connection = connection
         self._backlog: deque[bytes] = deque()
         self._more = anyio.Event()
@@ -147,7 +156,7 @@ class WebSocketUpstream:
             raise UpstreamFailed(
                 f"no CDP endpoint answers at {url} ({fault}). Start the app with --remote-debugging-port"
             ) from fault
-        return cls(connection)
+        return cls(connection, url)
 
     def send(self, data: bytes) -> None:
         """Queue one message."""

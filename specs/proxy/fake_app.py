@@ -46,6 +46,7 @@ class FakeApp:
         self.sent: list[Message] = []
         self.sessions = 0
         self.silent: set[str] = set()
+        self.url: str | None = None
         self._tell: Callable[[bytes], None] | None = None
         self._gone = anyio.Event()
         self.reason = "the app closed its debugging pipe"

@@ -76,7 +76,7 @@ class TestActions:
             ("PUT", "/json/new", 403, "browser_refused: without a bridge"),
             ("GET", "/json/new?about:blank", 405, "use PUT"),
             ("POST", "/json/new?about:blank", 405, "use PUT"),
-            ("GET", "/json/protocol", 501, "the protocol description is not served here"),
+            ("GET", "/json/protocol", 501, "the app's protocol cannot be described: there is no bridge"),
             ("GET", "/", 404, "unknown path"),
             ("GET", "/json/version/x", 404, "unknown path"),
             ("GET", "/devtools/browser/focusguard", 404, "unknown path"),

@@ -85,6 +85,7 @@ function run(api, electron, path, token) {
   const { createShields } = require('./shields.cjs');
   const { createComposing } = require('./composing.cjs');
   const { createViews } = require('./views.cjs');
+  const { describeProtocol } = require('./description.cjs');
 
   const targets = createTargets(electron, api);
   const event = (/** @type {string} */ name, /** @type {object} */ params) => link.event(name, params);
@@ -127,6 +128,7 @@ function run(api, electron, path, token) {
   /** @type {{ [method: string]: (params: any) => any }} */
   const methods = {
     ping: () => ({}),
+    'app.protocol': () => within(describeProtocol(), 8000, 'disk'),
     'target.describe': (params) => targets.describe(String(params.targetId)),
     'keys.send': (params) => ({ sent: marks.send(undisturbed(params), params.events || []) }),
     'text.insert': (params) => {
