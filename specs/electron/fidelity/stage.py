@@ -256,13 +256,22 @@ async def _ready(client: Client, guard: RunningGuard | None) -> Route:
                     url, target = info["url"], info["targetId"]
         attached = await client.call("Target.attachToTarget", {"targetId": target, "flatten": True})
         route = Route(client, url, attached["sessionId"], guard)
-        while not await route.evaluate(
-            "typeof stage === 'object' && document.readyState === 'complete' && stage.ready()"
-        ):
+        while not await _stands(route):
             await anyio.sleep(0.05)
         while not await _takes_input(route):
             await anyio.sleep(0.1)
     return route
+
+
+async def _stands(route: Route) -> bool:
+    try:
+        return bool(
+            await route.evaluate(
+                "typeof stage === 'object' && document.readyState === 'complete' && stage.ready()"
+            )
+        )
+    except RuntimeError:  # between two documents there is none to ask
+        return False
 
 
 async def _takes_input(route: Route) -> bool:
