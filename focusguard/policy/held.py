@@ -86,6 +86,11 @@ class Held:
     def __bool__(self) -> bool:
         return bool(self._presses)
 
+    @property
+    def touching(self) -> bool:
+        """Whether a finger is down."""
+        return any(press.method == TOUCH for press in self._presses.values())
+
     def note(self, method: str, params: dict[str, Any], target_id: str | None) -> None:
         """An input was sent."""
         grip = GRIPS.get(method)
@@ -93,7 +98,7 @@ class Held:
             return
         key = _key(method, params, target_id)
         kind = params.get("type")
-        if kind in grip.up:
+        if kind in grip.up and not params.get("touchPoints"):  # those are the fingers that stay
             self._presses.pop(key, None)
         elif kind in grip.down:
             self._presses[key] = Press(method, params, target_id)

@@ -43,6 +43,7 @@ from focusguard.policy.held import KEY, Held, Press
 from focusguard.policy.paint import PaintWatch
 from focusguard.policy.receipts import Receipt, Receipts
 from focusguard.policy.table import INPUT_BOUND, ON_GUEST, Rule, Treatment, borrows, lingers
+from focusguard.policy.touches import TouchTurns
 from focusguard.policy.wire import Caller, Wire
 
 #: Seconds for which a press is waited for with the pane watching: the focus goes home as soon as Chromium moves it,
@@ -126,6 +127,7 @@ class InputDesk:
         self._emulation = emulation
         self._lanes: dict[str, Lane] = {}
         self._held: dict[tuple[int, str], Held] = {}
+        self._touches = TouchTurns()
 
     # -- in order ----------------------------------------------------------------------------------------------------
     def submit(self, guest: Guest, job: Job) -> None:
@@ -147,6 +149,7 @@ class InputDesk:
         """Answer everything that waits for a guest that is gone."""
         for key in [key for key in self._held if key[1] == guest.target_id]:
             del self._held[key]
+        self._touches.drop(guest)
         lane = self._lanes.pop(guest.target_id, None)
         if lane is None:
             return
@@ -178,6 +181,8 @@ class InputDesk:
             return False
         treatment = job.rule.treatment
         if treatment is Treatment.POINTER:
+            if TouchTurns.apply(guest, job.method):
+                return False
             return not (borrows(job.method, job.params) and self._borrower.needed(guest))
         if treatment is Treatment.FOCUSING:
             return not self._borrower.needed(guest)
@@ -266,7 +271,7 @@ class InputDesk:
             return (yield from self._gesture(guest, item))
         if treatment is Treatment.FOCUSING:
             return (yield from self._watched(guest, item))
-        return (yield from self._press(guest, item))
+        return (yield from self._point(guest, item))
 
     def _sent_on(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """Send a command that moves no focus and goes where it was sent."""
@@ -547,6 +552,21 @@ class InputDesk:
             else:
                 yield Await(handle, HOLD_SECONDS)
 
+    def _point(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
+        if not TouchTurns.apply(guest, job.method):
+            return (yield from self._press(guest, job))
+        yield from self._touches.take(guest, job.params)
+        try:
+            if borrows(job.method, job.params):
+                return (yield from self._press(guest, job))
+            return (yield from self._sent_on(guest, job))
+        finally:
+            self._end_touch(guest)
+
+    def _end_touch(self, guest: Guest) -> None:
+        if not any(held.touching for (_, guest_id), held in self._held.items() if guest_id == guest.target_id):
+            self._touches.drop(guest)
+
     def _press(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulation.drive(guest)
         return (yield from self._borrowed(guest, job))
@@ -570,7 +590,7 @@ class InputDesk:
 
     def _gesture_step(self, guest: Guest, part: Job) -> Flow[None]:
         if borrows(part.method, part.params) and self._borrower.needed(guest):
-            yield from self._press(guest, part)
+            yield from self._point(guest, part)
         else:
             self._check_way(guest, part)
             yield from self._sent_on(guest, part)
@@ -580,6 +600,7 @@ class InputDesk:
         with suppress(GuardError):
             yield Post(Upstream(cancel.method, cancel.params, self._session_id(guest, cancel)))
             self._note(guest, cancel)
+            self._end_touch(guest)
 
     def _watched(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """Focus inside the guest, by a command: nobody is told when it takes the input method from the person."""
@@ -638,6 +659,7 @@ class InputDesk:
                 yield from self._let_go(guest, press)
             except (FlowFault, GuardError) as fault:
                 self._wire.report("release.failed", method=press.method, reason=str(fault))
+        self._end_touch(guest)
         return {}
 
     def _let_go(self, guest: Guest, press: Press) -> Flow[None]:
