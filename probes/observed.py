@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 Embedding = Literal["webview", "browser-view", "web-contents-view", "window", "offscreen"]
 WindowState = Literal["hidden", "headful"]
 Frame = Literal["main", "same-site", "cross-site", "nested"]
-HostField = Literal["textarea", "contenteditable", "shadow", "terminal", "form", "frame"]
+HostField = Literal["textarea", "contenteditable", "shadow", "terminal", "form", "frame", "xterm"]
 RestoreMode = Literal["none", "on-focus", "at-end"]
 #: Where an embedding's documents are looked for, in the order of the states.
 Role = Literal["host", "guest", "sentinel", "other"]

@@ -21,7 +21,7 @@ from probes.soak.schema import SoakResult
 
 DEFAULT_OUT = Path("results/soak")
 EMBEDDINGS = ("webview", "browser-view", "web-contents-view")
-HOST_FIELDS = ("textarea", "contenteditable", "shadow", "terminal", "form", "frame")
+HOST_FIELDS = ("textarea", "contenteditable", "shadow", "terminal", "form", "frame", "xterm")
 
 
 @click.command()

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from probes.fixture import Fixture, FixtureError
-from probes.landing.cdp_client import CdpClient, CdpError, GuestSessions
+from probes.landing.cdp_client import CdpClient, CdpError, GuestSessions, attach_guest, find_guest
 
 #: Seconds in which an effect must show.
 EFFECT_SECONDS = 5.0
@@ -38,11 +38,22 @@ class Action:
 
 
 class Agent:
-    """One client on one guest."""
+    """One client on one guest.
+
+    Attributes:
+        alone: taken by an agent whose guest is away for a moment.
+    """
 
     def __init__(
-        self, fixture: Fixture, client: CdpClient, sessions: GuestSessions, guest: int, seed: int
+        self,
+        fixture: Fixture,
+        client: CdpClient,
+        sessions: GuestSessions,
+        guest: int,
+        seed: int,
+        alone: anyio.Lock,
     ) -> None:
+        self.alone = alone
         self.fixture = fixture
         self.client = client
         self.guest = guest
@@ -173,6 +184,20 @@ async def _range(agent: Agent) -> Effect:
     return effect
 
 
+async def _tap(agent: Agent) -> Effect:
+    since = (await agent.fixture.state(logs=False)).seq
+    x, y = await agent.at("button")
+    await agent.send("Input.dispatchTouchEvent", {"type": "touchStart", "touchPoints": [{"x": x, "y": y}]})
+    await agent.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    async def effect() -> bool:
+        # Without touch emulation Chromium makes no click of it, raw neither: the touches themselves are the effect.
+        state = await agent.fixture.state(since=since)
+        return bool(state.document("guest", guest=agent.guest).records("touchend"))
+
+    return effect
+
+
 # -- keys and text --
 async def _keys(agent: Agent) -> Effect:
     await agent.focus("text")
@@ -264,11 +289,69 @@ async def _wheel(agent: Agent) -> Effect:
 async def _reload(agent: Agent) -> Effect:
     before = await agent.page("performance.timeOrigin")
     await agent.send("Page.reload")
+    return _another_document(agent, before)
 
+
+async def _navigate(agent: Agent) -> Effect:
+    before, address = await agent.page("[performance.timeOrigin, location.href.replace(/&visit=.*/, '')]")
+    await agent.send("Page.navigate", {"url": f"{address}&visit={agent.mark()}"})
+    return _another_document(agent, before)
+
+
+async def _back(agent: Agent) -> Effect | None:
+    history = await agent.send("Page.getNavigationHistory")
+    if not history["currentIndex"]:
+        return None
+    entry = history["entries"][history["currentIndex"] - 1]
+    await agent.send("Page.navigateToHistoryEntry", {"entryId": entry["id"]})
+
+    async def effect() -> bool:
+        ready = "document.readyState === 'complete' && window.fixturePage ? location.href : ''"
+        return bool(await agent.page(ready) == entry["url"])
+
+    return effect
+
+
+def _another_document(agent: Agent, before: float) -> Effect:
     async def effect() -> bool:
         now = "document.readyState === 'complete' && window.fixturePage ? performance.timeOrigin : 0"
         origin = await agent.page(now)
         return bool(origin and origin != before)
+
+    return effect
+
+
+async def _focus_itself(agent: Agent) -> Effect:
+    """The page takes the focus again and again, as pages with timers do."""
+    await agent.page("document.activeElement && document.activeElement.blur()")
+    code = """(() => {
+      let left = window.timesLeft = 10;
+      const timer = setInterval(() => {
+        window.focus();
+        document.getElementById(left % 2 ? 'text' : 'textarea').focus();
+        window.timesLeft = --left;
+        if (!left) clearInterval(timer);
+      }, 20);
+    })()"""
+    await agent.send("Runtime.evaluate", {"expression": code})
+
+    async def effect() -> bool:
+        return bool(await agent.page("window.timesLeft === 0 && document.activeElement.id === 'text'"))
+
+    return effect
+
+
+async def _recreate(agent: Agent) -> Effect:
+    """The app closes the guest and opens another one, and the agent goes on there."""
+    async with agent.alone:
+        await agent.fixture.destroy_guest(agent.guest)
+        opened = await agent.fixture.add_guest()
+        target = await find_guest(agent.client, opened.url)
+        agent.sessions = await attach_guest(agent.client, target, opened.url, frames=False)
+
+    async def effect() -> bool:
+        answer = await agent.send("Runtime.evaluate", {"expression": "document.readyState"})
+        return bool(answer["result"]["value"] == "complete")
 
     return effect
 
@@ -295,6 +378,7 @@ ACTIONS: tuple[Action, ...] = (
     Action("press-contenteditable", _focuses("contenteditable"), press=True),
     Action("double-press", _double, press=True),
     Action("drag-range", _range, press=True),
+    Action("tap", _tap, press=True, weight=2),
     Action("keys", _keys, weight=4),
     Action("insert-text", _insert("textarea"), weight=6),
     Action("insert-text.same-site-frame", _insert("text", "same-site"), weight=3),
@@ -305,6 +389,10 @@ ACTIONS: tuple[Action, ...] = (
     Action("script-focus", _script_focus, weight=3),
     Action("wheel", _wheel, weight=3),
     Action("reload", _reload, weight=1),
+    Action("navigate", _navigate, weight=1),
+    Action("history-back", _back, weight=1),
+    Action("page-focuses-itself", _focus_itself, weight=2),
+    Action("recreate-guest", _recreate, weight=1),
     Action("screenshot", _screenshot, weight=2),
     Action("bring-to-front", _front, weight=3),
     Action("focus-emulation", _emulation, weight=3),

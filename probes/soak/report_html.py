@@ -117,7 +117,7 @@ def _mark(moment: Moment, x: float, y: int) -> str:
     elif moment.kind == "refusal":
         colour, top, height = COLOURS["refusal"], 24, 18
     else:
-        press = moment.what.startswith(("press", "double", "drag"))
+        press = moment.what.startswith(("press", "double", "drag", "tap"))
         colour = COLOURS["missing" if moment.fine is False else "press" if press else "other"]
         top, height = 24 + 9 * (moment.agent or 0), 8
     box = f'x="{x:.1f}" y="{y + top}" width="{max(1.0, width):.1f}" height="{height}"'

@@ -32,6 +32,7 @@ from probes.observed import Embedding, HostField, Record, State
 from probes.soak.actions import ACTIONS, Action, Agent, seen
 from probes.soak.counting import count, spread
 from probes.soak.schema import ActionCount, Moment, RawControl, RuntimeFacts, SoakResult, Spread
+from probes.soak.xterm import place_xterm, sent_by_xterm
 
 #: The person types letters, agents never do: whose a keystroke is, shows wherever it lands.
 LETTERS = string.ascii_lowercase
@@ -162,7 +163,7 @@ async def _guarded(
         ) as guard,
     ):
         fixture = await control.connected()
-        await fixture.open(plan.embedding, window="headful", guests=plan.guests)
+        await _open(plan, fixture)
         guard.watch(lambda report: _note(report, tally))
         yield fixture, guard.ws_endpoint
 
@@ -176,9 +177,15 @@ async def _raw(plan: Plan, display: Display, janitor: Janitor) -> AsyncIterator[
         ) as process,
     ):
         fixture = await control.connected()
-        await fixture.open(plan.embedding, window="headful", guests=plan.guests)
+        await _open(plan, fixture)
         assert process.debugging_url is not None
         yield fixture, process.debugging_url
+
+
+async def _open(plan: Plan, fixture: Fixture) -> None:
+    await fixture.open(plan.embedding, window="headful", guests=plan.guests)
+    if plan.host_field == "xterm":
+        await place_xterm(fixture)
 
 
 def _note(report: Report, tally: Tally) -> None:
@@ -206,8 +213,9 @@ async def _soak(
     await fixture.reset()
     await fixture.focus_host(plan.host_field, text="")
     async with AsyncExitStack() as stack:
+        alone = anyio.Lock()
         agents = [
-            await _agent(plan, fixture, await stack.enter_async_context(open_client(endpoint)), number)
+            await _agent(plan, fixture, await stack.enter_async_context(open_client(endpoint)), number, alone)
             for number in range(plan.guests)
         ]
         turn = anyio.Lock()
@@ -222,12 +230,12 @@ async def _soak(
                 await person.release_all()
 
 
-async def _agent(plan: Plan, fixture: Fixture, client: CdpClient, number: int) -> Agent:
+async def _agent(plan: Plan, fixture: Fixture, client: CdpClient, number: int, alone: anyio.Lock) -> Agent:
     opened = fixture.opened
     assert opened is not None
     url = opened.guests[number].url
     sessions = await attach_guest(client, await find_guest(client, url), url, frames=False)
-    return Agent(fixture, client, sessions, number, plan.seed)
+    return Agent(fixture, client, sessions, number, plan.seed, alone)
 
 
 async def _type(
@@ -278,12 +286,10 @@ async def _read(plan: Plan, fixture: Fixture, text: str, since: int, tally: Tall
         elif document.role == "host":
             inputs = document.records("keydown", "input")
             tally.leaked += sum(1 for each in inputs if _of_agent(each))
-    typed = "".join(got)
-    value = str(_field_value(state, plan.host_field))
-    if not counted.clean or (
-        value is not None and plan.host_field != "terminal" and not value.endswith(typed)
-    ):
-        _blame(state, text, value, tally)
+    written = await _written(fixture, state, plan.host_field)
+    if counted.clean and not written.endswith(text):
+        # Every key came, and yet the field did not take every character.
+        tally.lost += max(1, sum((Counter(text) - Counter(written[-len(text) :])).values()))
 
 
 def _host_letters(state: State) -> list[str]:
@@ -292,7 +298,7 @@ def _host_letters(state: State) -> list[str]:
         for document in state.documents
         if document.role == "host"
         for record in document.records("keydown")
-        if record.key in LETTERS and not record.ctrl and record.target not in NO_FIELD
+        if (record.key or "?") in LETTERS and not record.ctrl and record.target not in NO_FIELD
     ]
 
 
@@ -303,16 +309,15 @@ def _of_agent(record: Record) -> bool:
     return any(character.isdigit() for character in record.data or "")
 
 
-def _field_value(state: State, name: HostField) -> object:
-    host = state.document("host")
-    return host.values.get(name, "")
-
-
-def _blame(state: State, text: str, value: str, tally: Tally) -> None:
-    """A batch that is not exact: characters that the field did not take count as lost where no key was missed."""
-    missing = Counter(text) - Counter(value)
-    if missing and not tally.lost:
-        tally.lost += sum(missing.values())
+async def _written(fixture: Fixture, state: State, name: HostField) -> str:
+    """What has been typed into a field; terminals hand it on to their programs."""
+    if name == "xterm":
+        return await sent_by_xterm(fixture)
+    if name == "terminal":
+        return state.host.page.terminal.data if state.host.page else ""
+    return "".join(
+        str(document.values.get(name, "")) for document in state.documents if document.role == "host"
+    )
 
 
 async def _act(agent: Agent, tally: Tally, over: anyio.Event, turn: anyio.Lock) -> None:
@@ -352,7 +357,7 @@ async def _control(plan: Plan, display: Display, janitor: Janitor, progress: Pro
     async with _raw(plan, display, janitor) as (fixture, endpoint):
         person = Person(display)
         async with open_client(endpoint) as client:
-            agent = await _agent(plan, fixture, client, 0)
+            agent = await _agent(plan, fixture, client, 0, anyio.Lock())
             while typed < plan.keystrokes:
                 await fixture.reset()
                 await fixture.focus_host(plan.host_field, text="")
