@@ -16,6 +16,8 @@ from focusguard.electron.install import ensure_runtime, install_runtime
 from focusguard.electron.janitor import Janitor, open_janitor
 from focusguard.electron.launching import ElectronProcess
 from focusguard.electron.runtimes import KNOWN, Runtime, cached_runtime
+from probes.observed import Embedding
+from specs.embeddings import embeddings_of
 
 Eventually = Callable[..., Awaitable[Any]]
 
@@ -73,6 +75,22 @@ def runtime() -> Runtime:
 def known_runtime(request: pytest.FixtureRequest) -> Runtime:
     """Every known Electron, in turn; one that is not here yet is installed."""
     return cached_runtime(request.param) or install_runtime(request.param)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Specs that take an `embedding` run once for each that this Electron has and the `only` mark lets through."""
+    if "embedding" not in metafunc.fixturenames:
+        return
+    only = metafunc.definition.get_closest_marker("only")
+    found = [each for each in embeddings_of(ensure_runtime().version) if only is None or each in only.args]
+    metafunc.parametrize("embedding", found, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module")
+def embedding(request: pytest.FixtureRequest) -> Embedding:
+    """How the app shows its guest."""
+    chosen: Embedding = request.param
+    return chosen
 
 
 @pytest.fixture(scope="session")

@@ -20,7 +20,7 @@ from focusguard.electron.janitor import Janitor
 from focusguard.electron.launching import launch_electron
 from focusguard.electron.person import Person
 from focusguard.electron.runtimes import Runtime
-from focusguard.guard import RunningGuard
+from focusguard.guard import BridgeMode, RunningGuard
 from probes.fixture import FIXTURE, Fixture, open_fixture_control
 from probes.landing.cdp_client import (
     CdpClient,
@@ -234,10 +234,18 @@ async def stage(
         control = await stack.enter_async_context(open_fixture_control(janitor=janitor))
         variables = {**control.env, **(env or {})}
         guard: RunningGuard | None = None
+        # A plain window is a guest only where the app says so to the bridge, which it needs to have required itself.
+        bridge: BridgeMode = "app" if embedding == "window" else "preload"
         if route == "guarded":
             guard = await stack.enter_async_context(
                 focusguard.launch(
-                    runtime, app=FIXTURE, env=variables, display=display, janitor=janitor, limits=limits
+                    runtime,
+                    app=FIXTURE,
+                    env=variables,
+                    display=display,
+                    bridge=bridge,
+                    janitor=janitor,
+                    limits=limits,
                 )
             )
             process, endpoint = guard.process, guard.ws_endpoint

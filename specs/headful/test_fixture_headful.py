@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from typing import Any, get_args
+from typing import Any
 
 import pytest
 
@@ -14,6 +14,7 @@ from focusguard.electron.runtimes import Runtime
 from probes.fixture import Fixture, run_fixture
 from probes.landing.cdp_client import CdpClient, attach_guest, find_guest, open_client
 from probes.observed import Embedding
+from specs.embeddings import VIEWS
 
 pytestmark = [pytest.mark.headful, pytest.mark.anyio]
 
@@ -21,29 +22,14 @@ Eventually = Callable[..., Awaitable[Any]]
 LETTER = [{"type": kind, "keyCode": "q"} for kind in ("keyDown", "char", "keyUp")]
 
 
-@pytest.fixture(scope="module", params=get_args(Embedding))
-def embedding(request: pytest.FixtureRequest) -> Embedding:
-    chosen: Embedding = request.param
-    return chosen
-
-
 @pytest.fixture(scope="module")
-async def shared(
+async def fixture(
     embedding: Embedding, runtime: Runtime, display: Display, janitor: Janitor
 ) -> AsyncIterator[Fixture]:
-    """The app in a window with the focus, with one guest in each embedding in turn."""
+    """The app in a window with the focus, with one guest in each embedding that this Electron has, in turn."""
     async with run_fixture(runtime, display=display, guests=0, janitor=janitor) as app:
-        if embedding in app.hello.embeddings:
-            await app.open(embedding, window="headful")
+        await app.open(embedding, window="headful")
         yield app
-
-
-@pytest.fixture
-def fixture(shared: Fixture, embedding: Embedding) -> Fixture:
-    """The shared app, where this Electron has the embedding."""
-    if embedding not in shared.hello.embeddings:
-        pytest.skip(f"Electron {shared.hello.electron} has no {embedding}")
-    return shared
 
 
 @pytest.fixture(scope="module")
@@ -101,12 +87,10 @@ class TestEveryEmbedding:
         assert [document.name for document in state.having("keydown", "input")] == ["guest:0/main"]
         assert state.host.active == ["textarea"]
 
+    @pytest.mark.only("webview", *VIEWS, "window")  # of an offscreen page there is nothing to click
     async def test_the_persons_mouse_finds_what_the_rects_say(
         self, fixture: Fixture, person: Person, eventually: Eventually
     ) -> None:
-        opened = await fixture.describe()
-        if opened.embedding == "offscreen":
-            pytest.skip("there is nothing on the screen to click")
         await fixture.reset()
         rects = await fixture.rects()
         for frame in ("main", "cross-site", "nested"):
