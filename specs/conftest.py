@@ -79,7 +79,8 @@ def known_runtime(request: pytest.FixtureRequest) -> Runtime:
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Specs that take an `embedding` run once for each that this Electron has and the `only` mark lets through."""
-    if "embedding" not in metafunc.fixturenames:
+    chosen = [mark.args[0] for mark in metafunc.definition.iter_markers("parametrize")]
+    if "embedding" not in metafunc.fixturenames or "embedding" in chosen:
         return
     only = metafunc.definition.get_closest_marker("only")
     found = [each for each in embeddings_of(ensure_runtime().version) if only is None or each in only.args]
