@@ -67,7 +67,7 @@ def settled(document: Document) -> dict[str, Any]:
     return document.model_dump(exclude={"id", "log", "pid", "web_contents_id"})
 
 
-def test_the_app_has_the_embeddings_that_the_specs_run_on(app: Fixture, runtime: Runtime) -> None:
+async def test_the_app_has_the_embeddings_that_the_specs_run_on(app: Fixture, runtime: Runtime) -> None:
     assert list(app.hello.embeddings) == embeddings_of(runtime.version)
 
 
