@@ -26,6 +26,12 @@
   };
   for (const type of TYPES) addEventListener(type, note, { capture: true, passive: true });
 
+  // Up to Chromium 114 at least, the second witness stops counting once the list of slow events is full, unless somebody
+  // observes them: 150 of them, and in a hidden window, painted once in a second, every event is slow.
+  if (performance.eventCounts && PerformanceObserver.supportedEntryTypes.includes('event')) {
+    new PerformanceObserver(() => undefined).observe({ type: 'event', durationThreshold: 1e6 });
+  }
+
   const witnessed = (type) => {
     const map = performance.eventCounts;
     return map ? map.get(type) || 0 : 0;
@@ -167,7 +173,7 @@
           looks += elsewhere() ? 1 : 0;
           if (looks > 1) finish('handled');
           else if (late && types.some((type) => (counts[type] || 0) > seen[type][0])) finish('handled');
-          else if (late) finish(only ? 'unverified' : 'missed');
+          else if (late) finish(only || !performance.eventCounts ? 'unverified' : 'missed');
           else timer = setTimeout(look, LOOK_MS);
         };
         timer = setTimeout(look, LOOK_MS);
