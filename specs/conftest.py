@@ -6,7 +6,7 @@ import inspect
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import anyio
 import pytest
@@ -87,6 +87,19 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     metafunc.parametrize("embedding", found, indirect=True, scope="module")
 
 
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out what applies to no embedding of this Electron (the header says which it lacks)."""
+    lacking = [item for item in items if _of_no_embedding(item)]
+    if lacking:
+        config.hook.pytest_deselected(items=lacking)
+        items[:] = [item for item in items if item not in lacking]
+
+
+def _of_no_embedding(item: pytest.Item) -> bool:
+    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    return not isinstance(params.get("embedding", ""), str)
+
+
 @pytest.fixture(scope="module")
 def embedding(request: pytest.FixtureRequest) -> Embedding:
     """How the app shows its guest."""
@@ -155,4 +168,8 @@ def pytest_report_header() -> list[str]:
         found = ensure_runtime()
     except Exception as error:
         return [f"electron: none ({error})"]
-    return [f"electron: {found.version} ({found.source}, sha256 {found.sha256[:12]})"]
+    lacking = sorted(set(get_args(Embedding)) - set(embeddings_of(found.version)))
+    return [
+        f"electron: {found.version} ({found.source}, sha256 {found.sha256[:12]})"
+        + (f", has no {', '.join(lacking)}: its specs are left out" if lacking else "")
+    ]

@@ -276,8 +276,10 @@ class InputDesk:
     def _sent_on(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """Send a command that moves no focus and goes where it was sent."""
         if self._may_drop(guest, job):
+            self._check_way(guest, job)
             yield from self._paint.check_visible(guest)
         self._check_wanted(job)
+        self._check_way(guest, job)
         handle = yield Post(Upstream(job.method, job.params, self._session_id(guest, job), job.raw or None))
         self._note(guest, job)
         if not job.rule.frame:
@@ -411,6 +413,7 @@ class InputDesk:
         if job.rule.treatment is Treatment.TEXT and not place.editable:
             raise GuardError(Code.INPUT_NOT_DELIVERED, _NOTHING_TAKES_TEXT)
         self._check_wanted(job)
+        self._check_way(guest, job)  # the person may have begun to compose while the page was asked
         watch = None
         if job.rule.treatment is not Treatment.COMPOSE and job.params.get("text") != "":
             character = job.params.get("type") == "keyDown" and keys.makes_character(job.params)
@@ -564,7 +567,9 @@ class InputDesk:
             self._end_touch(guest)
 
     def _end_touch(self, guest: Guest) -> None:
-        if not any(held.touching for (_, guest_id), held in self._held.items() if guest_id == guest.target_id):
+        if not any(
+            held.touching for (_, guest_id), held in self._held.items() if guest_id == guest.target_id
+        ):
             self._touches.drop(guest)
 
     def _press(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
@@ -592,7 +597,6 @@ class InputDesk:
         if borrows(part.method, part.params) and self._borrower.needed(guest):
             yield from self._point(guest, part)
         else:
-            self._check_way(guest, part)
             yield from self._sent_on(guest, part)
 
     def _lift_finger(self, guest: Guest, part: Job) -> Flow[None]:

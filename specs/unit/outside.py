@@ -68,6 +68,7 @@ class Outside:
         self.sessions: dict[str, AppSession] = {}
         self.leases: set[int | str] = set()
         self.bridge = False
+        self.composing = False
         self.app = True
         self.broken = True
         self._serial = 0
@@ -149,6 +150,8 @@ class Outside:
             assert call.session is not None, f"{call} is input for the whole window"
             session = self.sessions.get(call.session)
             assert session is None or session.target_id not in HIDDEN, f"{call} is input for a host"
+            if self.composing and session is not None and self._kind(session.target_id) == "browser-view":
+                assert not disturbs(call), f"{call} ends the person's composition"
         if call.method == "Target.attachToTarget" and not self.weaker:
             assert call.params["targetId"] not in HIDDEN, f"{call} reaches a hidden target"
         if self.app:
@@ -348,6 +351,7 @@ class Outside:
     def lose_bridge(self) -> None:
         """The bridge is gone: it gives back by itself what was borrowed."""
         self.bridge = False
+        self.composing = False
         self.asked.clear()
         self.leases.clear()
         self.feed(effects.BridgeLeft())
@@ -374,13 +378,30 @@ class Outside:
             return {"found": False}
         if target_id in HIDDEN:
             return {"found": True, "guest": False, "kind": "window", "webContentsId": 1}
-        number = int(target_id[1:])
-        kind = ("webview", "webview", "browser-view", "offscreen")[number % 4]
+        number, kind = int(target_id[1:]), self._kind(target_id)
         ids = {"webContentsId": 1000 + number, "hostWebContentsId": None if kind == "offscreen" else 1}
         return {"found": True, "guest": True, "kind": kind, **ids}
+
+    def _kind(self, target_id: str) -> str:
+        """How the app shows a guest, and with it the frames in it."""
+        guest = self.frames.get(target_id, target_id)
+        return ("webview", "webview", "browser-view", "offscreen")[int(guest[1:]) % 4]
+
+    def compose(self, open_: bool) -> None:
+        """The person begins or ends to compose in the host."""
+        self.composing = open_
+        self.feed(effects.BridgeTold("composition", {"hostWebContentsId": 1, "open": open_}))
 
     def _held(self, _: object) -> Message:
         return {"state": "held", "lease": self.serial(), "waitedMs": 0}
 
     def _refused(self, choose: Callable[[list[Any]], Any]) -> Message:
         return {"state": choose(["composing", "guest-focused", "nothing-to-hold"]), "lease": None}
+
+
+def disturbs(call: AppCall) -> bool:
+    """Whether an input changes the state that an input method goes by."""
+    kind = str(call.params.get("type"))
+    return call.method in ("Input.insertText", "Input.imeSetComposition", "DOM.focus") or kind in (
+        *("keyDown", "rawKeyDown", "char", "mousePressed", "touchStart", "touchEnd"),
+    )

@@ -28,6 +28,7 @@ HOST = 1
 WHEEL: dict[str, Any] = {"type": "mouseWheel", "x": 1, "y": 2, "deltaX": 0, "deltaY": 10}
 COMPOSE: dict[str, Any] = {"text": "x", "selectionStart": 1, "selectionEnd": 1}
 TAP = "Input.synthesizeTapGesture"
+LOOK = '{"editable":true,"focused":true,"visible":true,"seen":{"keydown":[0,0],"keypress":[0,0]}}'
 
 
 def begin(kind: str, electron: str = "33.2.1") -> tuple[Transcript, GuestPage, Client]:
@@ -190,6 +191,16 @@ class TestTheWindowsComposition:
         agent.says(1, MOUSE, PRESS, session="S1")
         t.app.gets(MOUSE, PRESS, session="S1").answers()
         agent.hears(1, {}, session="S1")
+        t.silence()
+
+    def test_one_that_begins_while_the_page_is_asked(self, kind: str) -> None:
+        t, guest, agent = begin(kind)
+        agent.says(1, KEY, key("a"), session="S1")
+        emulates(t, guest.session)
+        asked = t.page_is_asked(guest.session)
+        t.bridge.tells("composition", hostWebContentsId=HOST, open=True)
+        asked.answers({"result": {"type": "string", "value": LOOK}})
+        agent.hears_error(1, "browser_user_composing", session="S1")
         t.silence()
 
     def test_one_in_another_window_is_none_of_it(self, kind: str) -> None:

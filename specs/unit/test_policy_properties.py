@@ -7,6 +7,7 @@ loss and return of the bridge, loss of clients. At every step, and when all has 
 - nothing is sent to a client or a bridge that left;
 - input goes to guests and their frames, never to the whole window or a host;
 - a borrow that was granted is returned, or its bridge is gone;
+- while the person composes, a view gets nothing that would end it;
 - at rest nothing waits, no lock is held, no timer runs, and the app has no session of a client that left.
 """
 
@@ -236,6 +237,11 @@ class AnyOrder(RuleBasedStateMachine):
             self.outside.join_bridge()
         elif chance.random() < 0.2:
             self.outside.lose_bridge()
+
+    @precondition(lambda self: self.outside.bridge)
+    @rule(chance=chances)
+    def person_composes(self, chance: Random) -> None:
+        self.outside.compose(chance.random() < 0.5)
 
     @precondition(lambda self: self.outside.timers)
     @rule()
