@@ -19,6 +19,10 @@ class DisplayFailed(RigError):
     """The isolated display, or its window manager, did not start or has died."""
 
 
+class InputMethodMissing(RigError):
+    """A real input method was asked for, and is not installed."""
+
+
 class ForeignDisplay(RigError):
     """Native input was asked for on a display that this process did not start."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import string
 from collections import Counter
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -13,6 +13,7 @@ import anyio
 
 import focusguard
 from focusguard.electron.display import Display, isolated_display
+from focusguard.electron.input_method import Engine, input_method
 from focusguard.electron.janitor import Janitor, open_janitor
 from focusguard.electron.launching import launch_electron
 from focusguard.electron.person import Person
@@ -30,14 +31,20 @@ from probes.landing.cdp_client import (
 )
 from probes.observed import Embedding, HostField, Record, State
 from probes.soak.actions import ACTIONS, Action, Agent, seen
+from probes.soak.composing import WORDS, Composed, compositions, judge
 from probes.soak.counting import count, spread
-from probes.soak.schema import ActionCount, Moment, RawControl, RuntimeFacts, SoakResult, Spread
+from probes.soak.schema import ActionCount, Compositions, Moment, RawControl, RuntimeFacts, SoakResult, Spread
 from probes.soak.xterm import place_xterm, sent_by_xterm
 
 #: The person types letters, agents never do: whose a keystroke is, shows wherever it lands.
 LETTERS = string.ascii_lowercase
 #: Keystrokes after which the person's text is read and cleared, so that no field grows without end.
 BATCH = 250
+#: What the guard itself says when an input method has lost something of the person's.
+REPORTED = ("bridge.key.lost", "bridge.input-method.silent")
+#: Words after which the field is read, in a soak with an input method.
+WORDS_TOGETHER = 20
+WARM_UP_SECONDS = 2.0
 #: Where a key in the host page has not reached the person's field: the page itself, and the element of a guest.
 NO_FIELD = frozenset({"body", "iframe"})
 #: Seconds for the last keystrokes to arrive.
@@ -54,6 +61,7 @@ class Plan:
         rate: keystrokes per second.
         guests: guests, and agents.
         control: whether the raw control follows.
+        input_method: what the person composes words with, instead of typing letters.
     """
 
     runtime: Runtime
@@ -65,6 +73,7 @@ class Plan:
     pace: Pace = "between-keys"
     guests: int = 2
     control: bool = True
+    input_method: Engine | None = None
 
 
 @dataclass
@@ -86,6 +95,8 @@ class Tally:
     leaked: int = 0
     typed: int = 0
     refused: int = 0
+    reported: int = 0
+    words: list[Composed] = field(default_factory=list)
     began: float = 0.0
 
     def now(self) -> float:
@@ -100,11 +111,16 @@ class Trouble(Exception):
 async def run(plan: Plan, progress: Progress) -> SoakResult:
     """Run the soak and its raw control."""
     began = anyio.current_time()
-    async with open_janitor() as janitor, isolated_display(janitor=janitor) as display:
+    async with AsyncExitStack() as stack:
+        janitor = await stack.enter_async_context(open_janitor())
+        display = await stack.enter_async_context(isolated_display(janitor=janitor))
+        env: Mapping[str, str] = {}
+        if plan.input_method is not None:
+            env = await stack.enter_async_context(input_method(plan.input_method, display, janitor))
         tally = Tally({action.name: ActionCount(name=action.name, press=action.press) for action in ACTIONS})
         because = ""
         try:
-            async with _guarded(plan, display, janitor, tally) as (fixture, endpoint):
+            async with _guarded(plan, display, janitor, tally, env) as (fixture, endpoint):
                 await _soak(plan, fixture, endpoint, display, tally, progress)
         except (Trouble, FixtureGone, CdpClosedError) as trouble:
             because = str(trouble)
@@ -145,21 +161,39 @@ def _result(plan: Plan, tally: Tally, control: RawControl | None, because: str, 
         waited_ms=Spread(**spread(tally.waited_ms)),
         late_ms=Spread(**spread(tally.late_ms)),
         raw_control=control,
+        compositions=_compositions(plan, tally),
         actions=[each for each in done if each.done],
         timeline=tally.moments,
         strokes_ms=tally.strokes_ms,
     )
 
 
+def _compositions(plan: Plan, tally: Tally) -> Compositions | None:
+    if plan.input_method is None:
+        return None
+    return Compositions(
+        engine=plan.input_method,
+        words=sum(each.words for each in tally.words),
+        swallowed=sum(each.swallowed for each in tally.words),
+        broken=sum(each.broken for each in tally.words),
+        reported=tally.reported,
+    )
+
+
 # -- the apps --
 @asynccontextmanager
 async def _guarded(
-    plan: Plan, display: Display, janitor: Janitor, tally: Tally
+    plan: Plan, display: Display, janitor: Janitor, tally: Tally, env: Mapping[str, str]
 ) -> AsyncIterator[tuple[Fixture, str]]:
     async with (
         open_fixture_control(janitor=janitor) as control,
         focusguard.launch(
-            plan.runtime, FIXTURE, env=control.env, display=display, pace=plan.pace, janitor=janitor
+            plan.runtime,
+            FIXTURE,
+            env={**control.env, **env},
+            display=display,
+            pace=plan.pace,
+            janitor=janitor,
         ) as guard,
     ):
         fixture = await control.connected()
@@ -200,6 +234,9 @@ def _note(report: Report, tally: Tally) -> None:
         tally.brought_home += int(facts.get("broughtHome", 0))
         what = str(facts.get("method", ""))
         tally.moments.append(Moment(kind="borrow", what=what, at_ms=tally.now(), ms=waited, held_ms=held))
+    elif report.kind in REPORTED:
+        tally.reported += 1
+        tally.moments.append(Moment(kind="report", what=report.kind, at_ms=tally.now()))
     elif report.kind == "refusal":
         tally.refused += 1
         tally.moments.append(Moment(kind="refusal", what=str(facts.get("code", "")), at_ms=tally.now()))
@@ -212,6 +249,11 @@ async def _soak(
     person = Person(display)
     await fixture.reset()
     await fixture.focus_host(plan.host_field, text="")
+    if plan.input_method is not None:
+        await person.type(WORDS[plan.input_method][0][0], plan.rate)
+        await anyio.sleep(WARM_UP_SECONDS)  # the first word loads the dictionary
+        await fixture.focus_host(plan.host_field, text="")
+        await anyio.sleep(WARM_UP_SECONDS)  # and a change of the field makes the input method start afresh
     async with AsyncExitStack() as stack:
         alone = anyio.Lock()
         agents = [
@@ -224,7 +266,10 @@ async def _soak(
             for agent in agents:
                 tasks.start_soon(_act, agent, tally, over, turn)
             try:
-                await _type(plan, fixture, person, tally, turn, progress)
+                if plan.input_method is not None:
+                    await _compose(plan, plan.input_method, fixture, person, tally, turn, progress)
+                else:
+                    await _type(plan, fixture, person, tally, turn, progress)
             finally:
                 over.set()
                 await person.release_all()
@@ -263,6 +308,45 @@ async def _type(
         progress(tally.typed, sum(each.done for each in done), tally.lost + tally.misdelivered + tally.leaked)
 
 
+async def _compose(
+    plan: Plan,
+    engine: Engine,
+    fixture: Fixture,
+    person: Person,
+    tally: Tally,
+    turn: anyio.Lock,
+    progress: Progress,
+) -> None:
+    chance = random.Random(plan.seed)
+    tally.began = anyio.current_time()
+    while tally.typed < plan.keystrokes:
+        since = (await fixture.state(logs=False)).seq
+        before = await _written(fixture, await fixture.state(since=since), plan.host_field)
+        meant: list[str] = []
+        while len(meant) < WORDS_TOGETHER and tally.typed < plan.keystrokes:
+            keys, text = chance.choice(WORDS[engine])
+            await person.type(keys, plan.rate, jitter=0.4, seed=plan.seed + tally.typed)
+            meant.append(text)
+            tally.typed += len(keys)
+            done = sum(each.done for each in tally.counts.values())
+            progress(tally.typed, done, sum(each.swallowed + each.broken for each in tally.words))
+        async with turn:
+            whole = before + "".join(meant)
+            with anyio.move_on_after(WARM_UP_SECONDS):
+                while await _written(fixture, await fixture.state(since=since), plan.host_field) != whole:
+                    await anyio.sleep(0.05)
+            state = await fixture.state(since=since)
+            began = len(state.host.records("compositionstart"))
+            got = (await _written(fixture, state, plan.host_field))[len(before) :]
+        due = sum(compositions(engine, word) for word in meant)
+        judged = judge(meant, got, began, due)
+        tally.words.append(judged)
+        if judged.swallowed or judged.broken:
+            what = f"meant {''.join(meant)!r}, got {got!r}"
+            tally.moments.append(Moment(kind="broken", what=what, at_ms=tally.now()))
+        _count_strays(state, tally)
+
+
 async def _read(plan: Plan, fixture: Fixture, text: str, since: int, tally: Tally) -> None:
     """Count what became of a batch."""
     got: list[str] = []
@@ -277,6 +361,15 @@ async def _read(plan: Plan, fixture: Fixture, text: str, since: int, tally: Tall
     tally.lost += counted.lost
     tally.doubled += counted.doubled
     tally.out_of_order += counted.out_of_order
+    _count_strays(state, tally)
+    written = await _written(fixture, state, plan.host_field)
+    if counted.clean and not written.endswith(text):
+        # Every key came, and yet the field did not take every character.
+        tally.lost += max(1, sum((Counter(text) - Counter(written[-len(text) :])).values()))
+
+
+def _count_strays(state: State, tally: Tally) -> None:
+    """Count what is seen where it does not belong: the person's letters in a guest, an agent's input in the host."""
     for document in state.documents:
         if document.role == "guest":
             keys = document.records("keydown")
@@ -286,10 +379,6 @@ async def _read(plan: Plan, fixture: Fixture, text: str, since: int, tally: Tall
         elif document.role == "host":
             inputs = document.records("keydown", "input")
             tally.leaked += sum(1 for each in inputs if _of_agent(each))
-    written = await _written(fixture, state, plan.host_field)
-    if counted.clean and not written.endswith(text):
-        # Every key came, and yet the field did not take every character.
-        tally.lost += max(1, sum((Counter(text) - Counter(written[-len(text) :])).values()))
 
 
 def _host_letters(state: State) -> list[str]:
@@ -303,9 +392,9 @@ def _host_letters(state: State) -> list[str]:
 
 
 def _of_agent(record: Record) -> bool:
-    """The person types letters and nothing else; agents type digits, Tab and Ctrl+A."""
+    """The person types letters, spaces and words; agents type digits, Tab and Ctrl+A."""
     if record.type == "keydown":
-        return bool(record.ctrl) or (record.key or "") not in LETTERS
+        return bool(record.ctrl) or (record.key or "").isdigit() or record.key == "Tab"
     return any(character.isdigit() for character in record.data or "")
 
 

@@ -47,7 +47,7 @@ class Moment(Model):
         fine: for an action, whether its effect was seen in the guest.
     """
 
-    kind: Literal["action", "borrow", "refusal"]
+    kind: Literal["action", "borrow", "refusal", "report", "broken"]
     what: str
     at_ms: float
     ms: float = 0.0
@@ -64,6 +64,22 @@ class ActionCount(Model):
     done: int = 0
     missing: int = 0
     ms: Spread = Field(default_factory=lambda: Spread(p50=0, p99=0, max=0))
+
+
+class Compositions(Model):
+    """What became of a person's words, with a real input method.
+
+    Attributes:
+        swallowed: words of which no composition began: the input method was dead.
+        broken: words that began and did not arrive as they were meant.
+        reported: how often the guard itself said that something of an input method was lost.
+    """
+
+    engine: str
+    words: int
+    swallowed: int
+    broken: int
+    reported: int
 
 
 class SoakResult(Model):
@@ -103,6 +119,7 @@ class SoakResult(Model):
     waited_ms: Spread
     late_ms: Spread
     raw_control: RawControl | None
+    compositions: Compositions | None = None
     actions: list[ActionCount]
     timeline: list[Moment]
     strokes_ms: list[float]
@@ -110,7 +127,7 @@ class SoakResult(Model):
     @property
     def clean(self) -> bool:
         """Whether nobody lost anything and every action had its effect."""
-        faults = (
+        faults: tuple[int, ...] = (
             self.lost,
             self.out_of_order,
             self.doubled,
@@ -118,4 +135,6 @@ class SoakResult(Model):
             self.leaked,
             self.effects_missing,
         )
+        if self.compositions is not None:
+            faults += (self.compositions.swallowed, self.compositions.broken)
         return self.complete and not any(faults)

@@ -9,19 +9,15 @@ import anyio
 import pytest
 
 from focusguard.electron.display import isolated_display
+from focusguard.electron.input_method import input_method
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.person import Person
 from focusguard.electron.runtimes import Runtime
 from probes.fixture import run_fixture
 from probes.landing.cdp_client import CdpClient, attach_guest, find_guest, open_client
 from specs.bridged import Bridged, BridgeError, bridged
-from specs.input_method import input_method, missing
 
-pytestmark = [
-    pytest.mark.headful,
-    pytest.mark.anyio,
-    pytest.mark.skipif(missing() is not None, reason=str(missing())),
-]
+pytestmark = [pytest.mark.headful, pytest.mark.anyio]
 
 Eventually = Callable[..., Awaitable[Any]]
 #: What is typed, and what the person means by it.

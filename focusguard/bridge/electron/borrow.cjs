@@ -15,6 +15,8 @@ const { replay } = require('./keymap.cjs');
 const { createLedger } = require('./ledger.cjs');
 
 const TYPING_MS = 200;
+/** The same for somebody who composes: the input method must not be disturbed just before a key. */
+const COMPOSING_MS = 500;
 const END_MS = 500;
 const HOME_MS = 300;
 /** Longest time that the focus is left in a guest for an agent. */
@@ -63,9 +65,10 @@ const MAX_QUEUE = 2000;
  * @param {(name: string, params: object) => void} parts.event
  * @param {(host: any) => void} parts.nudge
  * @param {(host: any, open: boolean) => void} parts.composition
+ * @param {(host: any) => boolean} parts.composes whether the person composes, or has just done so
  * @param {(wc: any) => void} parts.pressed a press that went into a page by whatever way
  */
-function createBorrows({ targets, panes, marks, event, nudge, composition, pressed }) {
+function createBorrows({ targets, panes, marks, event, nudge, composition, composes, pressed }) {
   /** @type {Map<number, Place>} */
   const places = new Map();
   /** @type {Map<number, Set<Lease>>} guest id to leases whose keys are caught */
@@ -254,6 +257,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
       composition(host, !!message.open);
       event('composition', { hostWebContentsId: host.id, open: !!message.open });
     } else if (message.event === 'input-method-silent') {
+      event('input-method.silent', { hostWebContentsId: host.id });
       nudge(host);
     } else if (place && message.event === 'returned') {
       flush(place);
@@ -293,9 +297,14 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     }
   }
 
-  /** @param {number} longest @returns {Promise<number>} ms waited for the gap after the person's next key */
-  function pace(longest) {
-    if (!(longest > 0) || clock() - lastKeyAt > TYPING_MS) return Promise.resolve(0);
+  /**
+   * @param {number} wanted longest wait, 0: none @param {any} host
+   * @returns {Promise<number>} ms waited for the gap after the person's next key
+   */
+  function pace(wanted, host) {
+    const active = composes(host);
+    if (!(wanted > 0) || clock() - lastKeyAt > (active ? COMPOSING_MS : TYPING_MS)) return Promise.resolve(0);
+    const longest = active ? Math.max(wanted, COMPOSING_MS) : wanted;
     const start = clock();
     return new Promise((resolve) => {
       const done = () => {
@@ -330,7 +339,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
       return { state: 'nothing-to-hold', lease: null, waitedMs: 0 };
     }
     if (view && guest.isFocused()) return { state: 'guest-focused', lease: null, waitedMs: 0 };
-    const waitedMs = await pace(Number(params.paceMs) || 0);
+    const waitedMs = await pace(Number(params.paceMs) || 0, host);
     if (guest.isDestroyed() || host.isDestroyed()) throw failure('no-such-target', 'the page went away');
     for (const one of [guest, host].concat(targets.guestsOf(host))) marks().watch(one);
     const place = placeOf(host);
@@ -545,6 +554,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, press
     onRealKey,
     onPointer,
     reclaim,
+    pace,
     sinceKey: () => clock() - lastKeyAt,
     onPaneMessage,
     /** @param {any} wc */

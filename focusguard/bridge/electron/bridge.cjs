@@ -8,6 +8,8 @@
 
 const KEY = Symbol.for('focusguard.bridge');
 const store = /** @type {any} */ (process);
+/** Longest wait for the gap after the person's next key, where they compose. */
+const PACE_MS = 500;
 
 if (!store[KEY]) {
   const api = {
@@ -101,7 +103,7 @@ function run(api, electron, path, token) {
   });
   const borrows = createBorrows({
     targets, panes, marks: () => marks, event, nudge: composing.nudge, composition: composing.changed,
-    pressed: (wc) => views.pressed(wc),
+    composes: composing.isActive, pressed: (wc) => views.pressed(wc),
   });
   const views = createViews({ targets, taken: (view, host) => borrows.reclaim(view, host) });
   const marks = createMarks({ onRealKey: borrows.onRealKey, onPointer: borrows.onPointer });
@@ -113,11 +115,22 @@ function run(api, electron, path, token) {
     if (!wc) throw failure('no-such-target', 'there is no such page');
     return wc;
   };
-  /** @param {any} params a page that may be typed into now: what changes in it would end the person's composition */
-  const undisturbed = (params) => {
+  /**
+   * A page that may be typed into now: what changes in it would end the person's composition, and make their input
+   * method deaf for two frames. So while they compose word after word it is done right after one of their keys.
+   * @param {any} params
+   */
+  const undisturbed = async (params) => {
     const wc = page(params);
-    if (composing.isOpen(targets.place(wc).host)) throw failure('composing', 'the person is composing text');
-    return wc;
+    const { host } = targets.place(wc);
+    if (composing.isActive(host) && !composing.isOpen(host)) {
+      await borrows.pace(PACE_MS, host);
+      // The page answers after what the key itself did.
+      const { open } = await panes.call(host, 'composition()', 150).catch(() => ({ open: false }));
+      if (open) throw failure('composing', 'the person is composing text');
+    }
+    if (composing.isOpen(host)) throw failure('composing', 'the person is composing text');
+    return page(params);
   };
   /** @param {any} params */
   const hostOf = (params) => {
@@ -130,9 +143,9 @@ function run(api, electron, path, token) {
     ping: () => ({}),
     'app.protocol': () => within(describeProtocol(), 8000, 'disk'),
     'target.describe': (params) => targets.describe(String(params.targetId)),
-    'keys.send': (params) => ({ sent: marks.send(undisturbed(params), params.events || []) }),
-    'text.insert': (params) => {
-      const wc = undisturbed(params);
+    'keys.send': async (params) => ({ sent: marks.send(await undisturbed(params), params.events || []) }),
+    'text.insert': async (params) => {
+      const wc = await undisturbed(params);
       marks.mark(wc);
       return within(Promise.resolve(wc.insertText(String(params.text))), 2000, 'guest').then(() => ({}));
     },

@@ -11,12 +11,20 @@ const LATER_MS = [100];
 const QUIET_MS = 150;
 /** Hangul opens and closes a composition with every syllable. */
 const CALM_MS = 400;
+/** For so long after a composition the person is taken for somebody who will compose the next word. */
+const ACTIVE_MS = 3000;
+/** Changes of a guest's text state come in bursts, and every nudge makes the input method start afresh: one for all. */
+const BURST_MS = 12;
+/** For so long a key may be on its way to the input method and back. */
+const KEY_MS = 20;
 
 /**
  * @typedef {object} HostState
  * @property {boolean} open
  * @property {boolean} owed a nudge that could not be given during a composition
+ * @property {number} at when a composition was last seen
  * @property {boolean} nudging
+ * @property {Promise<any> | null} planned
  * @property {boolean} again
  * @property {NodeJS.Timeout | null} calm
  * @property {NodeJS.Timeout | null} later
@@ -38,7 +46,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey }) {
   function stateOf(host) {
     let state = hosts.get(host.id);
     if (!state) {
-      state = { open: false, owed: false, nudging: false, again: false, calm: null, later: null, quiet: new Set() };
+      state = { open: false, owed: false, at: -Infinity, nudging: false, planned: null, again: false, calm: null, later: null, quiet: new Set() };
       hosts.set(host.id, state);
       const id = host.id;
       host.once('destroyed', () => hosts.delete(id));
@@ -46,13 +54,37 @@ function createComposing({ panes, sentries, pagesIn, sinceKey }) {
     return state;
   }
 
-  /** @param {any} host makes its field the input method's own again; one at a time, and once more if asked meanwhile */
-  function nudge(host) {
+  /** @param {any} host @returns {boolean} whether the person composes, or has just done so */
+  function isActive(host) {
+    const state = host && hosts.get(host.id);
+    return !!state && (state.open || Date.now() - state.at < ACTIVE_MS);
+  }
+
+  /**
+   * Makes the host's field the input method's own again; one at a time, and once more if asked meanwhile.
+   * @param {any} host @param {boolean} [due] it has been planned before
+   * @returns {Promise<any>}
+   */
+  function nudge(host, due) {
     const state = stateOf(host);
+    if (host.isDestroyed()) return Promise.resolve({ nudged: false });
     if (state.open) {
       state.owed = true;
       return Promise.resolve({ nudged: false });
     }
+    if (due || !isActive(host)) return nudgeNow(host, state);
+    if (!state.planned) {
+      const wait = Math.max(BURST_MS, KEY_MS - sinceKey());
+      state.planned = new Promise((resolve) => setTimeout(resolve, wait)).then(() => {
+        state.planned = null;
+        return nudge(host, true);
+      });
+    }
+    return state.planned;
+  }
+
+  /** @param {any} host @param {HostState} state */
+  function nudgeNow(host, state) {
     if (state.nudging) {
       state.again = true;
       return Promise.resolve({ nudged: false });
@@ -98,6 +130,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey }) {
 
   return {
     nudge,
+    isActive,
     /** @param {any} host */
     isOpen: (host) => {
       const state = host && hosts.get(host.id);
@@ -107,6 +140,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey }) {
     changed: (host, open) => {
       const state = stateOf(host);
       state.open = open;
+      state.at = Date.now();
       if (state.calm) clearTimeout(state.calm);
       state.calm = null;
       if (!open) {

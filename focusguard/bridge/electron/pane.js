@@ -19,6 +19,8 @@
   const COMPOSITION_EVENTS = ['compositionstart', 'compositionupdate', 'compositionend'];
   /** Longest wait for the page's own focus: it does not come when another window has come to the front. */
   const ARRIVAL_MS = 40;
+  /** Longer than anybody leaves between two keys of a word. */
+  const IDLE_MS = 1500;
   const now = () => performance.now();
 
   // ---------------------------------------------------------------- telling the main process
@@ -82,7 +84,7 @@
   let passing = false;
   let checkPlanned = false;
   let laterPlanned = false;
-  let nudging = false;
+  let lastKeyAt = -Infinity;
   /** Until when a home is watched after its last lease, for a late move of the focus. */
   let settleUntil = 0;
   /** @type {{ type: string }[]} */
@@ -459,6 +461,7 @@
     if (!event.isTrusted) return;
     if (event.type === 'keydown') {
       keysSeen += 1;
+      lastKeyAt = now();
       expectCharacter(event);
       watchInputMethod(event);
     } else if (event.type === 'keypress' || event.code === charDue) {
@@ -686,25 +689,36 @@
     return true;
   }
 
-  /** The invisible touch of the person's field after which the input method talks to it again. */
+  /** @type {{ field: any, had: string | null, timer: NodeJS.Timeout } | null} the field whose hint is not the page's */
+  let hinted = null;
+  /**
+   * The invisible touch of the person's field after which the input method talks to it again. It starts afresh with
+   * each touch, so the page's own hint is put back only when nobody types.
+   */
   function nudge() {
     const field = deepActive().element;
     if (!field || isBody(field) || isGuestElement(field) || composing()) return Promise.resolve({ nudged: false });
-    if (nudging) return Promise.resolve({ nudged: true });
-    nudging = true;
-    const had = field.getAttribute('enterkeyhint');
-    return (async () => {
-      field.setAttribute('enterkeyhint', had === 'next' ? 'done' : 'next');
-      await frame();
-      // Not into a composition that has just begun.
-      while (composing()) await new Promise((resolve) => setTimeout(resolve, 50));
-      if (had === null) field.removeAttribute('enterkeyhint');
-      else field.setAttribute('enterkeyhint', had);
-      // This is reported too, and makes the input method start afresh: now, not with the next blink of the caret.
-      await frame();
-      nudging = false;
-      return { nudged: true };
-    })();
+    if (hinted && hinted.field !== field) putHintBack();
+    const hint = field.getAttribute('enterkeyhint');
+    if (hinted) clearTimeout(hinted.timer);
+    hinted = { field, had: hinted ? hinted.had : hint, timer: setTimeout(whenIdle, IDLE_MS) };
+    field.setAttribute('enterkeyhint', hint === 'next' ? 'done' : 'next');
+    return frame().then(() => ({ nudged: true }));
+  }
+
+  function whenIdle() {
+    if (!hinted) return;
+    if (!composing() && now() - lastKeyAt > IDLE_MS) putHintBack();
+    else hinted.timer = setTimeout(whenIdle, IDLE_MS);
+  }
+
+  function putHintBack() {
+    if (!hinted) return;
+    const { field, had, timer } = hinted;
+    hinted = null;
+    clearTimeout(timer);
+    if (had === null) field.removeAttribute('enterkeyhint');
+    else field.setAttribute('enterkeyhint', had);
   }
 
   /** A frame that begins after this moment, for the state is reported with one; a hidden page has none. */
@@ -712,7 +726,7 @@
     return new Promise((resolve) => {
       const done = () => soon(() => resolve(undefined));
       if (document.hidden) done();
-      else requestAnimationFrame(() => requestAnimationFrame(done));
+      else requestAnimationFrame(done);
       setTimeout(done, 200);
     });
   }
@@ -731,6 +745,7 @@
 
   function stop() {
     giveBack();
+    putHintBack();
     leases.clear();
     settleUntil = 0;
     home = null;

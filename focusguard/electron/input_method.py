@@ -14,9 +14,11 @@ from typing import Literal
 import anyio
 
 from focusguard.electron.display import Display
+from focusguard.electron.errors import InputMethodMissing
 from focusguard.electron.janitor import Janitor, end_group
 
 Engine = Literal["pinyin", "hangul", "anthy"]
+PACKAGES = "fcitx5 fcitx5-frontend-gtk3 fcitx5-hangul fcitx5-chinese-addons fcitx5-anthy dbus dbus-bin"
 START_SECONDS = 20.0
 PROFILE = """[Groups/0]
 Name=Default
@@ -33,17 +35,22 @@ Layout=
 CONFIG = "[Behavior]\nActiveByDefault=True\nShareInputState=All\nPreeditEnabledByDefault=True\n"
 
 
-def missing() -> str | None:
-    """What is not installed here, or None."""
+def _check_installed() -> None:
     absent = [name for name in ("fcitx5", "dbus-daemon", "dbus-send") if shutil.which(name) is None]
-    return f"not installed: {', '.join(absent)}" if absent else None
+    if absent:
+        raise InputMethodMissing(f"not installed: {', '.join(absent)}; run `apt-get install -y {PACKAGES}`")
 
 
 @asynccontextmanager
 async def input_method(
     engine: Engine, display: Display, janitor: Janitor
 ) -> AsyncIterator[Mapping[str, str]]:
-    """Starts it; yields the variables that an app needs to use it."""
+    """Starts it; yields the variables that an app needs to use it.
+
+    Raises:
+        InputMethodMissing: fcitx5 or the session bus is not installed.
+    """
+    _check_installed()
     async with AsyncExitStack() as stack:
         home = Path(stack.enter_context(TemporaryDirectory(ignore_cleanup_errors=True)))
         settings = home / "config" / "fcitx5"
