@@ -1,0 +1,71 @@
+"""A person who composes words with a real input method: what they type, what it should give, what became of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from focusguard.electron.input_method import Engine
+
+#: Keys, and the text that they give; a space ends each word (pinyin takes it for the choice of the first candidate).
+WORDS: dict[Engine, tuple[tuple[str, str], ...]] = {
+    "pinyin": (
+        ("nihao ", "你好"),
+        ("zhongguo ", "中国"),
+        ("xiexie ", "谢谢"),
+        ("women ", "我们"),
+        ("pengyou ", "朋友"),
+        ("xuexi ", "学习"),
+    ),
+    "hangul": (
+        ("gksrmf ", "한글 "),
+        ("dkssud ", "안녕 "),
+        ("tkfka ", "사람 "),
+        ("skfk ", "나라 "),
+        ("tjdnf ", "서울 "),
+        ("clsrn ", "친구 "),
+    ),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Composed:
+    """Words by what became of them.
+
+    Attributes:
+        words: typed.
+        swallowed: of which no composition ever began: the input method was dead.
+        broken: that began, and did not arrive as they were meant.
+    """
+
+    words: int
+    swallowed: int
+    broken: int
+
+
+def judge(words: Sequence[str], got: str, began: int, due: int) -> Composed:
+    """Compare the words that were meant with what stands in the field.
+
+    Args:
+        words: in order.
+        got: the field's text.
+        began: compositions that the page saw begin.
+        due: compositions that these words are made of.
+    """
+    if got == "".join(words):
+        return Composed(len(words), 0, 0)
+    at, missing = 0, 0
+    for word in words:
+        found = got.find(word, at)
+        if found < 0:
+            missing += 1
+        else:
+            at = found + len(word)
+    missing = max(missing, 1)
+    swallowed = min(missing, max(0, due - began))
+    return Composed(len(words), swallowed, missing - swallowed)
+
+
+def compositions(engine: Engine, word: str) -> int:
+    """How many compositions a word is made of: hangul closes one with every syllable."""
+    return len(word.strip()) if engine == "hangul" else 1
