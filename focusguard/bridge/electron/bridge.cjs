@@ -7,6 +7,8 @@
  */
 
 const KEY = Symbol.for('focusguard.bridge');
+/** How often a page that is in no window is looked for. */
+const APART_MS = 250;
 const store = /** @type {any} */ (process);
 /** Longest wait for the gap after the person's next key, where they compose. */
 const PACE_MS = 500;
@@ -189,11 +191,45 @@ function run(api, electron, path, token) {
       sentries.ensure(wc);
     } else if (kind === 'web-contents-view' || kind === 'browser-view') {
       views.watch(wc);
-      if (!host) return;
-      marks.watch(host);
-      panes.ensure(host);
-      sentries.ensure(wc);
+      if (host) {
+        marks.watch(host);
+        panes.ensure(host);
+        sentries.ensure(wc);
+      }
     }
+    if (isApart(wc)) lookAgain(wc);
+  }
+
+  /** Pages that no window holds yet: a view may be put into one long after it has loaded, and no event tells. */
+  /** @type {Set<any>} */
+  const apart = new Set();
+  /** @type {NodeJS.Timeout | null} */
+  let looking = null;
+
+  /** @param {any} wc */
+  function isApart(wc) {
+    const { kind, host } = targets.place(wc);
+    return kind === 'other' || (!host && kind !== 'window' && kind !== 'offscreen');
+  }
+
+  /** @param {any} wc */
+  function lookAgain(wc) {
+    apart.add(wc);
+    if (looking) return;
+    looking = setInterval(() => {
+      for (const one of Array.from(apart)) {
+        if (!one.isDestroyed() && link.ready() && isApart(one)) continue;
+        apart.delete(one);
+        if (one.isDestroyed() || !link.ready()) continue;
+        adopt(one);
+        event('target.changed', { webContentsId: one.id });
+      }
+      if (!apart.size && looking) {
+        clearInterval(looking);
+        looking = null;
+      }
+    }, APART_MS);
+    if (looking.unref) looking.unref();
   }
 
   /** @param {any} wc */
