@@ -14,6 +14,7 @@ from specs.unit.strokes import (
     key,
     key_arrives,
 )
+from specs.unit.transcript import Call, Client, GuestPage, Transcript
 
 
 class TestUnpaintedGuests:
@@ -80,4 +81,113 @@ class TestUnpaintedGuests:
         t.app.says("Target.targetDestroyed", {"targetId": "G1"})
         agent.hears_error(1, "browser_error: the target closed", session="S1")
         agent.hears_event("Target.detachedFromTarget")
+        t.silence()
+
+
+class TestLookingAgain:
+    """A guest that has just been hidden gives a few frames still: the first look need not be the last."""
+
+    WHEEL = TestUnpaintedGuests.WHEEL
+
+    def test_hidden_at_the_second_look(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, MOUSE, self.WHEEL, session="S1")
+        wheel = t.app.gets(MOUSE, session="S1")
+        t.rings(0.7)
+        t.page_is_painted(guest.session, True)
+        agent.hears_nothing()
+        t.rings(0.7)
+        t.page_is_painted(guest.session, False)
+        agent.hears_error(1, "browser_target_hidden", session="S1")
+        wheel.answers()
+        t.silence()
+
+    def test_one_look_at_a_time(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, MOUSE, self.WHEEL, session="S1")
+        wheel = t.app.gets(MOUSE, session="S1")
+        t.rings(0.7)
+        look = t.page_is_asked(guest.session)
+        t.rings(0.7)
+        assert not t.app.calls, "the page has not answered yet"
+        look.answers({"result": {"value": True}})
+        t.rings(0.7)
+        t.page_is_painted(guest.session, True)
+        wheel.answers()
+        agent.hears(1, {}, session="S1")
+        t.silence()
+
+    def test_two_commands_are_looked_into_each(self) -> None:
+        t, guest, agent = begin()
+        for id_, method in ((1, MOUSE), (2, "Page.captureScreenshot")):
+            agent.says(id_, method, self.WHEEL if method == MOUSE else {}, session="S1")
+            t.app.gets(method, session="S1")
+        for id_ in (1, 2):
+            t.rings(0.7)
+            t.page_is_painted(guest.session, False)
+            agent.hears_error(id_, "browser_target_hidden", session="S1")
+        t.silence()
+
+    def test_a_page_that_is_painted_and_never_answers_has_its_bound(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, MOUSE, self.WHEEL, session="S1")
+        t.app.gets(MOUSE, session="S1")
+        for _ in range(13):
+            t.rings(0.7)
+            t.page_is_painted(guest.session, True)
+        t.rings(9.3)
+        agent.hears_error(
+            1, "browser_timeout: Input.dispatchMouseEvent was not answered within 10", session="S1"
+        )
+        t.silence()
+
+    def test_an_answer_during_the_look_is_the_answer(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, MOUSE, self.WHEEL, session="S1")
+        wheel = t.app.gets(MOUSE, session="S1")
+        t.rings(0.7)
+        look = t.page_is_asked(guest.session)
+        wheel.answers()
+        agent.hears(1, {}, session="S1")
+        look.answers({"result": {"value": False}})
+        t.silence()
+
+
+class TestTheGuardsOwnCommands:
+    """The steps of a gesture are the guard's own commands; they are looked into in the same way."""
+
+    SCROLL: ClassVar[dict[str, Any]] = {"x": 1, "y": 2, "yDistance": -100}
+
+    def begun(self) -> tuple[Transcript, GuestPage, Client, Call]:
+        t, guest, agent = begin()
+        agent.says(1, "Input.synthesizeScrollGesture", self.SCROLL, session="S1")
+        return t, guest, agent, t.app.gets(MOUSE, {"type": "mouseWheel"}, session="S1")
+
+    def test_hidden_at_the_second_look(self) -> None:
+        t, guest, agent, wheel = self.begun()
+        for painted in (True, False):
+            t.rings(0.7)
+            t.page_is_painted(guest.session, painted)
+        agent.hears_error(1, "browser_target_hidden", session="S1")
+        wheel.answers()
+        t.silence()
+
+    def test_an_answer_after_the_first_look(self) -> None:
+        t, guest, agent, wheel = self.begun()
+        t.rings(0.7)
+        t.page_is_painted(guest.session, True)
+        wheel.answers()
+        while not agent.inbox:
+            t.rings(next(iter(t.timers.values())))
+            if t.app.calls:
+                t.app.gets(MOUSE, {"type": "mouseWheel"}, session="S1").answers()
+        agent.hears(1, {}, session="S1")
+        t.silence()
+
+    def test_never(self) -> None:
+        t, guest, agent, _ = self.begun()
+        for _ in range(14):
+            t.rings(0.7)
+            t.page_is_painted(guest.session, True)
+        agent.hears_error(1, "browser_timeout: the guest did not answer within 10 s", session="S1")
         t.silence()
