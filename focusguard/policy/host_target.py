@@ -28,7 +28,9 @@ from focusguard.policy.flow import (
 from focusguard.policy.wire import Wire
 
 _FILES = resources.files("focusguard.bridge") / "electron"
-PANE = "".join((_FILES / name).read_text("utf-8") for name in ("pane-place.js", "pane.js"))
+#: In this order: the parts, and what they are parts of.
+PANE_FILES = ("pane-place.js", "pane-line.js", "pane-hint.js", "pane.js")
+PANE = "".join((_FILES / name).read_text("utf-8") for name in PANE_FILES)
 PANE_WORLD = "focusguard-pane"
 #: Event by which the page's own world tells the pane which element holds which guest.
 LEARN_EVENT = "focusguard-learn"

@@ -1,5 +1,5 @@
 'use strict';
-/* global createPlaces */
+/* global createPlaces, createLine, createHint */
 /**
  * The pane: runs in an isolated world of the host page. It notes where the person's focus is, brings it back
  * as soon as Chromium moves it to a guest on the agent's behalf, and keeps the page from seeing that.
@@ -13,54 +13,14 @@
   const world = /** @type {any} */ (globalThis);
   if (world[NAME]) return;
   const { isGuestElement, deepActive, isBody, noteDetails, putBackDetails } = createPlaces();
+  const { tell, next, soon, hangUp } = createLine();
 
   const FOCUS_EVENTS = ['blur', 'focus', 'focusin', 'focusout'];
   const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'CapsLock', 'NumLock', 'AltGraph'];
   const COMPOSITION_EVENTS = ['compositionstart', 'compositionupdate', 'compositionend'];
   /** Longest wait for the page's own focus: it does not come when another window has come to the front. */
   const ARRIVAL_MS = 40;
-  /** Longer than anybody leaves between two keys of a word. */
-  const IDLE_MS = 1500;
   const now = () => performance.now();
-
-  // ---------------------------------------------------------------- telling the main process
-
-  /** @type {object[]} */
-  const outbox = [];
-  /** @type {((batch: object[]) => void) | null} */
-  let waiting = null;
-  /** @param {object} message */
-  function tell(message) {
-    outbox.push(message);
-    if (outbox.length > 256) outbox.shift();
-    if (!waiting) return;
-    const wake = waiting;
-    waiting = null;
-    wake(outbox.splice(0));
-  }
-
-  /** @returns {Promise<object[]>} */
-  function next() {
-    if (outbox.length) return Promise.resolve(outbox.splice(0));
-    if (waiting) waiting([]);
-    return new Promise((resolve) => {
-      waiting = resolve;
-    });
-  }
-
-  /** Runs a function in the next task, without the clamping of timers. */
-  const channel = new MessageChannel();
-  /** @type {(() => void)[]} */
-  const tasks = [];
-  channel.port1.onmessage = () => {
-    const task = tasks.shift();
-    if (task) task();
-  };
-  /** @param {() => void} task */
-  function soon(task) {
-    tasks.push(task);
-    channel.port2.postMessage(0);
-  }
 
   // ---------------------------------------------------------------- state
 
@@ -109,6 +69,16 @@
   let leaveUntil = 0;
   const leaving = () => taken() || now() <= leaveUntil;
   const watching = () => !!home && !home.movedOn && (leases.size > 0 || now() <= settleUntil);
+
+  const { nudge, putHintBack } = createHint({
+    field: () => {
+      const field = deepActive().element;
+      return field && !isBody(field) && !isGuestElement(field) ? field : null;
+    },
+    composing,
+    typedAgo: () => now() - lastKeyAt,
+    soon,
+  });
 
   function composing() {
     for (const one of compositionTargets) if (!one.isConnected) compositionTargets.delete(one);
@@ -689,48 +659,6 @@
     return true;
   }
 
-  /** @type {{ field: any, had: string | null, timer: NodeJS.Timeout } | null} the field whose hint is not the page's */
-  let hinted = null;
-  /**
-   * The invisible touch of the person's field after which the input method talks to it again. It starts afresh with
-   * each touch, so the page's own hint is put back only when nobody types.
-   */
-  function nudge() {
-    const field = deepActive().element;
-    if (!field || isBody(field) || isGuestElement(field) || composing()) return Promise.resolve({ nudged: false });
-    if (hinted && hinted.field !== field) putHintBack();
-    const hint = field.getAttribute('enterkeyhint');
-    if (hinted) clearTimeout(hinted.timer);
-    hinted = { field, had: hinted ? hinted.had : hint, timer: setTimeout(whenIdle, IDLE_MS) };
-    field.setAttribute('enterkeyhint', hint === 'next' ? 'done' : 'next');
-    return frame().then(() => ({ nudged: true }));
-  }
-
-  function whenIdle() {
-    if (!hinted) return;
-    if (!composing() && now() - lastKeyAt > IDLE_MS) putHintBack();
-    else hinted.timer = setTimeout(whenIdle, IDLE_MS);
-  }
-
-  function putHintBack() {
-    if (!hinted) return;
-    const { field, had, timer } = hinted;
-    hinted = null;
-    clearTimeout(timer);
-    if (had === null) field.removeAttribute('enterkeyhint');
-    else field.setAttribute('enterkeyhint', had);
-  }
-
-  /** A frame that begins after this moment, for the state is reported with one; a hidden page has none. */
-  function frame() {
-    return new Promise((resolve) => {
-      const done = () => soon(() => resolve(undefined));
-      if (document.hidden) done();
-      else requestAnimationFrame(done);
-      setTimeout(done, 200);
-    });
-  }
-
   /** @param {string} type hears from the page's own world which element holds which guest */
   function learnGuests(type) {
     const hear = (/** @type {any} */ event) => {
@@ -757,7 +685,7 @@
         // The frame is gone, and its listeners with it.
       }
     }
-    if (waiting) waiting([]);
+    hangUp();
     delete world[NAME];
     return true;
   }

@@ -161,7 +161,7 @@ function createPanes(script, onMessage) {
   };
 }
 
-const PANE = { name: '__focusguardPane', files: ['pane-place.js', 'pane.js'], probe: 'composition()' };
+const PANE = { name: '__focusguardPane', files: ['pane-place.js', 'pane-line.js', 'pane-hint.js', 'pane.js'], probe: 'composition()' };
 const SENTRY = { name: '__focusguardSentry', files: ['sentry.js'], probe: 'here()' };
 
 module.exports = { createPanes, failure, within, PANE, SENTRY };
