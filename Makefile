@@ -21,7 +21,7 @@ tools: ## Install what the checks need, on top of setup
 probe: setup ## Measure where agent input lands; writes results/landing
 	$(VENV)/bin/focusguard probe --out results/landing $(ARGS)
 
-test: lint specs ## Check the code, then run every spec
+test: lint specs fidelity ## Check the code, then run every spec
 
 lint: tools ## Check style and types of the Python, and the JavaScript
 	$(VENV)/bin/ruff check .
@@ -39,7 +39,7 @@ specs: tools ## Run the specs
 	$(PYTHON) -m pytest -m "not headful and not bench and not fidelity" -n 2 --dist loadfile $(ARGS)
 	$(PYTHON) -m pytest -m "headful and not bench and not fidelity" $(ARGS)
 
-fidelity: tools ## Compare what a page sees through the guard with a focused page, event by event
+fidelity: tools ## Compare what a page sees through the guard with a focused page, event by event (part of test)
 	$(PYTHON) -m pytest -m "fidelity and not bench" -s $(ARGS)
 
 soak: setup ## A person types 5,000 keystrokes while agents do everything; writes results/soak

@@ -121,6 +121,40 @@ KEYS: list[str] = [
 ]
 #: Keys that only few keyboards have.
 RARE_KEYS: list[str] = [code for code in LAYOUT if code not in KEYS]
+#: What only Puppeteer's layout has, by the name it goes by: code, key, virtual key, location.
+PUPPETEER_KEYS: dict[str, Definition] = {
+    name: Definition(code, key, virtual, location=location)
+    for name, code, key, virtual, location in (
+        ("Power", "Power", "Power", 0, 0),
+        ("Eject", "Eject", "Eject", 0, 0),
+        ("Abort", "Abort", "Cancel", 3, 0),
+        ("Help", "Help", "Help", 6, 0),
+        ("Convert", "Convert", "Convert", 28, 0),
+        ("NonConvert", "NonConvert", "NonConvert", 29, 0),
+        ("Accept", "", "Accept", 30, 0),
+        ("ModeChange", "", "ModeChange", 31, 0),
+        ("Select", "Select", "Select", 41, 0),
+        ("Print", "", "Print", 42, 0),
+        ("Open", "Open", "Execute", 43, 0),
+        ("MediaStop", "MediaStop", "MediaStop", 178, 0),
+        ("NumpadEqual", "NumpadEqual", "=", 187, 3),
+        ("Attn", "", "Attn", 246, 0),
+        ("Props", "Props", "CrSel", 247, 0),
+        ("ExSel", "", "ExSel", 248, 0),
+        ("EraseEof", "", "EraseEof", 249, 0),
+        ("Play", "", "Play", 250, 0),
+        ("ZoomOut", "", "ZoomOut", 251, 0),
+        ("SoftLeft", "SoftLeft", "SoftLeft", 0, 4),
+        ("SoftRight", "SoftRight", "SoftRight", 0, 4),
+        ("Camera", "Camera", "Camera", 44, 4),
+        ("Call", "Call", "Call", 0, 4),
+        ("EndCall", "EndCall", "EndCall", 95, 4),
+        ("VolumeDown", "VolumeDown", "VolumeDown", 182, 4),
+        ("VolumeUp", "VolumeUp", "VolumeUp", 183, 4),
+        # In Playwright's layout and on a keyboard it is Delete.
+        ("NumpadDecimal", "NumpadDecimal", "\0", 46, 3),
+    )
+}
 PRINTABLE: list[str] = [code for code, one in LAYOUT.items() if len(one.key) == 1 and not one.location]
 MODIFIERS: dict[str, tuple[str, ...]] = {
     "none": (),
@@ -251,6 +285,11 @@ class Puppeteer(Playwright):
         {"*": "NumpadMultiply", "+": "NumpadAdd", "-": "NumpadSubtract", "/": "NumpadDivide"}
     )
     name = "puppeteer"
+
+    def _resolve(self, name: str) -> tuple[Definition, bool]:
+        if name in PUPPETEER_KEYS and not (name in LAYOUT and "Shift" in self.held):
+            return PUPPETEER_KEYS[name], False
+        return super()._resolve(name)
 
     def _down(self, one: dict[str, Any], repeat: bool) -> dict[str, Any]:
         params = super()._down(one, repeat)

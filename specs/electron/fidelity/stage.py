@@ -30,6 +30,8 @@ READY_SECONDS = 60.0
 ROW_SECONDS = 30.0
 #: Seconds between the commands of a patient row.
 PATIENCE = 0.03
+#: After so many rows one line says how far it is.
+PROGRESS_ROWS = 500
 
 Window = Literal["hidden", "headful"]
 
@@ -176,8 +178,9 @@ class Route:
         return record
 
     async def run(self, rows: Sequence[Row]) -> list[Outcome]:
-        """Runs rows, one after the other."""
+        """Runs rows, one after the other, and prints how far it is."""
         outcomes: list[Outcome] = []
+        began = time.monotonic()
         halves: list[tuple[list[str], float, int]] = []
         records: list[dict[str, Any]] = []
         for row in rows:
@@ -185,6 +188,10 @@ class Route:
             before, start = self._borrows, time.monotonic()
             replies = await self._send(row)
             halves.append((replies, time.monotonic() - start, self._borrows - before))
+            if len(halves) % PROGRESS_ROWS == 0:
+                name = "plain" if self.guard is None else "guarded"
+                seconds = time.monotonic() - began
+                print(f"  {name}: {len(halves)} of {len(rows)} rows in {seconds:.0f} s", flush=True)
         records.append(await self.next(None))
         for (replies, seconds, borrows), record in zip(halves, records[1:], strict=True):
             outcomes.append(Outcome(record, replies, seconds, borrows))
