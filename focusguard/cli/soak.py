@@ -15,6 +15,7 @@ from focusguard.cli.electron import install_with_progress
 from focusguard.electron.errors import RuntimeMissing
 from focusguard.electron.runtimes import DEFAULT, KNOWN, Runtime, find_runtime
 from focusguard.policy.borrow import Pace
+from probes.soak.composing import WORDS
 from probes.soak.report_html import render_html
 from probes.soak.runner import Plan, run
 from probes.soak.schema import SoakResult
@@ -60,6 +61,7 @@ def soak(
     rate: float,
     seed: int,
     pace: Pace,
+    input_method: Any,
     guests: int,
     no_control: bool,
     out: Path,
@@ -74,6 +76,7 @@ def soak(
       focusguard soak
       focusguard soak --keystrokes 5000 --out results/soak-long
       focusguard soak --electron 22.3.25 --host-field contenteditable --json
+      focusguard soak --input-method pinyin --rate 6 --keystrokes 700 --no-control
     """
     plan = Plan(
         runtime=_find(electron),
@@ -85,6 +88,7 @@ def soak(
         pace=pace,
         guests=guests,
         control=not no_control,
+        input_method=input_method,
     )
     result = _run(plan)
     out.mkdir(parents=True, exist_ok=True)
@@ -136,6 +140,12 @@ def summary(result: SoakResult) -> str:
         f"brought home {result.brought_home}, refused for a moment {result.refused}; {raw}",
         f"borrow p50 {result.borrow_ms.p50} ms, p99 {result.borrow_ms.p99} ms, max {result.borrow_ms.max} ms",
     ]
+    if result.compositions is not None:
+        words = result.compositions
+        lines.append(
+            f"{words.engine}: {words.words} words, swallowed {words.swallowed}, broken {words.broken}, "
+            f"reported by the guard {words.reported}"
+        )
     if not result.complete:
         lines.append(f"INCOMPLETE: {result.incomplete_because}")
     return "\n".join(lines)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 from focusguard.electron.input_method import Engine
 
@@ -52,16 +53,15 @@ def judge(words: Sequence[str], got: str, began: int, due: int) -> Composed:
         began: compositions that the page saw begin.
         due: compositions that these words are made of.
     """
-    if got == "".join(words):
-        return Composed(len(words), 0, 0)
+    meant = "".join(words)
+    blocks = SequenceMatcher(None, meant, got, autojunk=False).get_matching_blocks()
     at, missing = 0, 0
     for word in words:
-        found = got.find(word, at)
-        if found < 0:
-            missing += 1
-        else:
-            at = found + len(word)
-    missing = max(missing, 1)
+        end = at + len(word)
+        missing += not any(block.a <= at and end <= block.a + block.size for block in blocks)
+        at = end
+    if got != meant:
+        missing = max(missing, 1)
     swallowed = min(missing, max(0, due - began))
     return Composed(len(words), swallowed, missing - swallowed)
 

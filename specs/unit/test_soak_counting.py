@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from probes.soak.composing import Composed, compositions, judge
 from probes.soak.counting import Count, count, longest_common, spread
 
 TEXT = st.text("abc", max_size=12)
@@ -41,3 +42,25 @@ def test_longest_common_is_that_of_the_textbook(one: str, other: str) -> None:
 def test_spread() -> None:
     assert spread([]) == {"p50": 0.0, "p99": 0.0, "max": 0.0}
     assert spread([5, 1, 3]) == {"p50": 3, "p99": 5, "max": 5}
+
+
+class TestComposing:
+    WORDS = ("你好", "中国", "你好", "谢谢")
+
+    @pytest.mark.parametrize(
+        ("got", "began", "expected"),
+        [
+            ("你好中国你好谢谢", 4, Composed(4, 0, 0)),
+            ("你好中国谢谢", 3, Composed(4, 1, 0)),
+            ("你好中国i好谢谢", 4, Composed(4, 0, 1)),
+            ("你好中你好谢谢", 4, Composed(4, 0, 1)),
+            ("", 0, Composed(4, 4, 0)),
+            ("你好中国你好谢谢x", 4, Composed(4, 0, 1)),
+        ],
+    )
+    def test_words_by_what_became_of_them(self, got: str, began: int, expected: Composed) -> None:
+        assert judge(self.WORDS, got, began, 4) == expected
+
+    def test_hangul_composes_each_syllable(self) -> None:
+        assert compositions("hangul", "한글 ") == 2
+        assert compositions("pinyin", "你好") == 1
