@@ -44,6 +44,11 @@ HOST_FIELDS = ("textarea", "contenteditable", "shadow", "terminal", "form", "fra
     "--pace", type=click.Choice(["between-keys", "at-once"]), default="between-keys", show_default=True
 )
 @click.option(
+    "--input-method",
+    type=click.Choice(list(WORDS)),
+    help="The person composes words with this engine of fcitx5; best with --rate 6.",
+)
+@click.option(
     "--guests", type=click.IntRange(1, 2), default=2, show_default=True, help="Guests, each with an agent."
 )
 @click.option(

@@ -268,6 +268,13 @@ async def attach_guest(
     return sessions
 
 
+async def focus_node(client: CdpClient, session: str, selector: str) -> None:
+    """`DOM.focus` on an element, as client libraries reach it."""
+    root = (await client.send("DOM.getDocument", {"depth": 0}, session=session))["root"]["nodeId"]
+    found = await client.send("DOM.querySelector", {"nodeId": root, "selector": selector}, session=session)
+    await client.send("DOM.focus", {"nodeId": found["nodeId"]}, session=session)
+
+
 def same_page(one: str, other: str) -> bool:
     """Whether two URLs are one document, apart from the fragment."""
     return one.partition("#")[0] == other.partition("#")[0]

@@ -13,8 +13,7 @@ from focusguard.electron.input_method import input_method
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.person import Person
 from focusguard.electron.runtimes import Runtime
-from probes.fixture import run_fixture
-from probes.landing.cdp_client import CdpClient, attach_guest, find_guest, open_client
+from probes.landing.cdp_client import focus_node
 from specs.bridged import Bridged, BridgeError, bridged
 
 pytestmark = [pytest.mark.headful, pytest.mark.anyio]
@@ -99,14 +98,8 @@ async def focus_by_script(app: Bridged) -> None:
     await app.fixture.focus_guest("text")
 
 
-async def dom_focus(client: CdpClient, session: str) -> None:
-    root = (await client.send("DOM.getDocument", session=session))["root"]["nodeId"]
-    found = await client.send("DOM.querySelector", {"nodeId": root, "selector": "#text"}, session=session)
-    await client.send("DOM.focus", {"nodeId": found["nodeId"]}, session=session)
-
-
 async def focus_by_protocol(app: Bridged) -> None:
-    await dom_focus(app.client, (await app.guest()).root)
+    await focus_node(app.client, (await app.guest()).root, "#text")
 
 
 async def type_into_a_field(app: Bridged) -> None:
@@ -183,46 +176,3 @@ class TestWithinAWord:
 
     async def composing(self, desk: Desk) -> bool:
         return bool((await desk.app.ask("host.composition", webContentsId=desk.app.host))["open"])
-
-
-class TestRaw:
-    """Without the bridge: the faults that the rest of this file is about."""
-
-    @pytest.fixture(autouse=True)
-    def once(self, desk: Desk) -> None:
-        if desk.word != "你好":
-            pytest.skip("measured with pinyin")
-
-    async def test_a_focused_field_in_the_guest_ends_all_composing(
-        self, runtime: Runtime, janitor: Janitor
-    ) -> None:
-        async with (
-            isolated_display(janitor=janitor) as display,
-            input_method("pinyin", display, janitor) as env,
-            run_fixture(
-                runtime, display=display, janitor=janitor, window="headful", debugging="port", env=env
-            ) as fixture,
-        ):
-            person = Person(display)
-            assert fixture.process is not None and fixture.process.debugging_url is not None
-            assert fixture.opened is not None
-
-            async def typed() -> str:
-                await person.type("nihao ", rate=RATE)
-                await anyio.sleep(0.5)
-                await fixture.settle()
-                return str((await fixture.state()).host.values["textarea"])
-
-            await typed()
-            await anyio.sleep(2)
-            await fixture.focus_host("textarea", text="")
-            await anyio.sleep(1)  # a change of the field makes the input method start afresh
-            assert await typed() == "你好"
-            url = fixture.opened.guests[0].url
-            async with open_client(fixture.process.debugging_url) as client:
-                session = (await attach_guest(client, await find_guest(client, url), url, frames=False)).root
-                emulation = {"enabled": True}  # as every agent's client sets it
-                await client.send("Emulation.setFocusEmulationEnabled", emulation, session=session)
-                await dom_focus(client, session)
-                await anyio.sleep(0.3)
-                assert await typed() != "你好你好"

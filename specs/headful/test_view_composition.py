@@ -8,18 +8,14 @@ import anyio
 import pytest
 
 from focusguard.electron.display import isolated_display
+from focusguard.electron.input_method import input_method
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.runtimes import Runtime
 from probes.observed import Embedding
 from specs.embeddings import VIEWS
 from specs.guarded import Stage, guarded, raw, stage
-from specs.input_method import input_method, missing
 
-pytestmark = [
-    pytest.mark.headful,
-    pytest.mark.anyio,
-    pytest.mark.skipif(missing() is not None, reason=str(missing())),
-]
+pytestmark = [pytest.mark.headful, pytest.mark.anyio]
 
 in_views = pytest.mark.only(*VIEWS)
 HALF, REST, WORD = "nih", "ao ", "你好"
