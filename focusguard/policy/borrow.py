@@ -198,6 +198,8 @@ class Borrower:
             return Lease(hands, guest, turn, held.get("lease"), state, float(held.get("waitedMs", 0)))
         except CallFailed as fault:
             turn.release()
+            if fault.error.get("code") == "no-such-target":
+                raise GuardError(Code.ERROR, "the guest is gone; nothing was sent") from None
             raise self._refusal(Code.FOCUS_GUARD_UNAVAILABLE, f"{fault}; nothing was sent") from None
         except TimedOut:
             turn.release()

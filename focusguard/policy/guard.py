@@ -30,8 +30,8 @@ from focusguard.policy.input import InputDesk, Job
 from focusguard.policy.navigation import Navigator
 from focusguard.policy.paint import PaintWatch
 from focusguard.policy.receipts import Receipts
-from focusguard.policy.table import STOPPING, Rule, Treatment, rule_for
-from focusguard.policy.wire import Caller, Wire
+from focusguard.policy.table import INPUT_BOUND, STOPPING, Rule, Treatment, rule_for
+from focusguard.policy.wire import DEAD, Caller, Wire
 
 #: WebSocket close codes (RFC 6455, section 7.4.1).
 CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_TRY_AGAIN, CLOSE_ERROR = 1000, 1001, 1013, 1011
@@ -99,6 +99,7 @@ class Guard:
             self._worlds,
             bridge_expected=options.bridge_expected,
             gone=self._guest_gone,
+            crashed=self._input.guest_crashed,
             frame_here=self._emulation.frame_here,
         )
         self.domain = GuardDomain(self.tree, self._borrower, self._receipts, options.version)
@@ -256,15 +257,23 @@ class Guard:
             self._refuse(caller, session, rule)
 
     def _forward(self, caller: Caller, session: Session, message: Envelope, rule: Rule) -> None:
-        late = None
-        if rule.frame:
-            guest = self._guest_of(session)
+        late, bound = None, rule.bound
+        guest = self._guest_of(session)
+        if (
+            session.main and guest.crashed
+        ):  # answered when the page is loaded anew; clients may be about to do that
+            late, bound = (lambda: self._fail_if_dead(guest, caller)), INPUT_BOUND
+        elif rule.frame:
             late = lambda: self._paint.look_into(guest, caller)  # noqa: E731
         if caller.method == LIFECYCLE and session.main:
             self._emulation.lifecycle(self._guest_of(session), messages.params_of(message).get("state"))
         if caller.method in STOPPING:
             self._stopping.add(session.id)
-        self._wire.forward(caller, message, session.id, rule.bound, late)
+        self._wire.forward(caller, message, session.id, bound, late)
+
+    def _fail_if_dead(self, guest: Guest, caller: Caller) -> None:
+        if guest.crashed:
+            self._wire.fail(caller, GuardError(Code.ERROR, DEAD))
 
     def _refuse(self, caller: Caller, session: Session | None, rule: Rule) -> None:
         if (

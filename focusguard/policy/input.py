@@ -44,7 +44,7 @@ from focusguard.policy.paint import PaintWatch
 from focusguard.policy.receipts import Receipt, Receipts
 from focusguard.policy.table import INPUT_BOUND, ON_GUEST, Rule, Treatment, borrows, lingers
 from focusguard.policy.touches import TouchTurns
-from focusguard.policy.wire import Caller, Wire
+from focusguard.policy.wire import DEAD, GONE, Caller, Wire
 
 #: Seconds for which a press is waited for with the pane watching: the focus goes home as soon as Chromium moves it,
 #: so a busy page that answers late costs the person nothing.
@@ -132,6 +132,9 @@ class InputDesk:
     # -- in order ----------------------------------------------------------------------------------------------------
     def submit(self, guest: Guest, job: Job) -> None:
         """Take a command into the guest's queue."""
+        if guest.crashed:
+            self._end(job, GuardError(Code.ERROR, DEAD))
+            return
         if job.caller is not None:
             self._held.setdefault((job.caller.client, guest.target_id), Held())
         self._enqueue(guest, job)
@@ -145,6 +148,19 @@ class InputDesk:
         """The last client has left a guest."""
         self._enqueue(guest, Rest())
 
+    def guest_crashed(self, guest: Guest) -> None:
+        """Answer everything that waits for a guest whose renderer has died: nothing is held down in it any more."""
+        for key in [key for key in self._held if key[1] == guest.target_id]:
+            del self._held[key]
+        lane = self._lanes.get(guest.target_id)
+        if lane is not None:
+            waiting, lane.waiting = (
+                lane.waiting,
+                deque(each for each in lane.waiting if isinstance(each, Rest)),
+            )
+            for item in waiting:
+                self._end(item, GuardError(Code.ERROR, DEAD))
+
     def guest_gone(self, guest: Guest) -> None:
         """Answer everything that waits for a guest that is gone."""
         for key in [key for key in self._held if key[1] == guest.target_id]:
@@ -155,7 +171,13 @@ class InputDesk:
             return
         waiting, lane.waiting = lane.waiting, deque()
         for item in waiting:
-            self._end(item, GuardError(Code.ERROR, "the guest is gone"))
+            self._end(item, GuardError(Code.ERROR, GONE))
+
+    def _loss(self, lane: Lane) -> GuardError | None:
+        """What has become of a guest that is not there any more: this, not what came of it, is what to tell."""
+        if self._lanes.get(lane.guest.target_id) is not lane or lane.guest.session_id is None:
+            return GuardError(Code.ERROR, GONE)
+        return GuardError(Code.ERROR, DEAD) if lane.guest.crashed else None
 
     def _pump(self, lane: Lane) -> None:
         while lane.waiting and not lane.busy:
@@ -169,6 +191,8 @@ class InputDesk:
         lane.busy = True
 
         def ended(outcome: dict[str, Any] | Exception) -> None:
+            if isinstance(outcome, Exception):
+                outcome = self._loss(lane) or outcome
             self._end(item, outcome)
             lane.busy = False
             self._pump(lane)

@@ -15,6 +15,8 @@ from focusguard.policy.flow import Bridge, CallFailed, Flows, Gone, Handle, Time
 
 #: Seconds after which a command that waits for a frame is looked into: a guest that is painted answers in a few frames.
 LATE_SECONDS = 0.7
+#: What a client is told of a guest that it has lost.
+GONE, DEAD = "the guest is gone", "the guest's renderer has died"
 
 
 @dataclass(slots=True)
@@ -257,7 +259,7 @@ class Wire:
         self.upstream_here = False
         self._end_calls(lambda waiting: True, "the app is gone")
 
-    def session_lost(self, session_id: str) -> None:
+    def session_lost(self, session_id: str, why: str = "the target closed before it answered") -> None:
         """Answer what is outstanding on a session that is gone; the app will not."""
 
         def on_it(waiting: Handle | Caller) -> bool:
@@ -265,7 +267,7 @@ class Wire:
                 return waiting.session_id == session_id
             return waiting.session is not None and waiting.session.id == session_id
 
-        self._end_calls(on_it, "the target closed before it answered")
+        self._end_calls(on_it, why)
 
     def _end_calls(self, which: Callable[[Handle | Caller], bool], why: str) -> None:
         # All are taken out before the first is told: whoever is told may go on to end others.

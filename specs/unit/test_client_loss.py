@@ -300,6 +300,6 @@ class TestInput:
         agent.leaves()
         t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).fails("No session with given id")
         t.app.says("Target.targetDestroyed", {"targetId": "G1"})
-        other.hears_error(1, "browser_input_not_delivered", session="S2")
+        other.hears_error(1, "browser_error: the guest is gone", session="S2")
         other.hears_event("Target.detachedFromTarget")
         t.silence()

@@ -312,7 +312,7 @@ class TestOwnSessions:
         agent.attaches("G1", "S1")
         t.app.says("Target.detachedFromTarget", {"sessionId": "OWN-G1", "targetId": "G1"})
         agent.says(1, "Input.insertText", {"text": "x"}, session="S1")
-        agent.hears_error(1, "browser_input_not_delivered: the guest is not attached", session="S1")
+        agent.hears_error(1, "browser_error: the guest is gone", session="S1")
         t.silence()
 
     def test_events_of_a_guest_that_is_gone_are_nothing(self) -> None:

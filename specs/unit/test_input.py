@@ -507,7 +507,7 @@ class TestOrder:
         t.app.says("Target.targetDestroyed", {"targetId": "G1"})
         for id_ in (1, 2):
             agent.hears_error(id_, "browser_error: the guest is gone", session="S1")
-        agent.hears_error(0, "browser_input_not_delivered", session="S1")
+        agent.hears_error(0, "browser_error: the guest is gone", session="S1")
         agent.hears_event("Target.detachedFromTarget")
         t.silence()
 
@@ -519,7 +519,7 @@ class TestOrder:
         t.app.says("Target.targetDestroyed", {"targetId": "G1"})
         t.bridge.gets("borrow.end", lease=1).answers(RETURNED)
         agent.hears_event("Target.detachedFromTarget")
-        agent.hears_error(1, "browser_error: the target closed before it answered", session="S1")
+        agent.hears_error(1, "browser_error: the guest is gone", session="S1")
         t.silence()
 
     def test_waiting_commands_count_as_outstanding(self) -> None:
