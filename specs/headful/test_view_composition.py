@@ -114,6 +114,20 @@ class TestWithinAWord:
         assert (await staged.seen()).host.values["textarea"] == WORD * 2
 
 
+@pytest.mark.only("window", "offscreen")
+@guarded
+class TestAnotherWindow:
+    @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.__name__)
+    async def test_it_goes_on_and_nothing_is_refused(self, staged: Stage, action: Action) -> None:
+        refusals: list[str | None] = []
+
+        async def act() -> None:
+            refusals.append(await action(staged))
+
+        assert await compose_around(staged, act) == (WORD, list(COMPOSITION))
+        assert refusals == [None]
+
+
 @in_views
 @raw
 class TestRaw:

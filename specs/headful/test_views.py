@@ -114,7 +114,9 @@ class TestNavigation:
             await anyio.sleep(0.1)
             await go(app)
         await app.hands.type(TYPED)
-        assert await value(app) == TYPED * 2
+        state = await app.seen()
+        assert state.host.values["textarea"] == TYPED * 2
+        assert state.host.has_focus
 
 
 @pytest.mark.only("web-contents-view")
@@ -128,3 +130,27 @@ class TestRawNavigation:
         await anyio.sleep(0.3)
         await app.hands.type(TYPED)
         assert await value(app) == ""
+
+
+@in_views
+@guarded
+class TestThePersonInTheView:
+    async def test_the_guard_does_not_fight_them(self, app: Stage) -> None:
+        await app.hands.click(*(await app.fixture.rects()).on_screen("text"))
+        await app.hands.type(TYPED)
+        assert await app.key("a") is None
+        await app.hands.type(TYPED)
+        state = await app.seen()
+        assert state.guest().values["text"] == f"{TYPED}a{TYPED}"
+        assert state.host.values["textarea"] == ""
+
+    async def test_nor_when_the_view_navigates(self, app: Stage) -> None:
+        await app.hands.click(*(await app.fixture.rects()).on_screen("text"))
+        await app.fixture.settle()
+        await anyio.sleep(0.6)  # longer than a press counts as the reason of a focus
+        await reload(app)
+        await anyio.sleep(0.3)
+        await app.hands.type(TYPED)
+        state = await app.seen()
+        assert state.host.values["textarea"] == ""
+        assert "".join(state.guest().keys()) == TYPED

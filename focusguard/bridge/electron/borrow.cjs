@@ -519,12 +519,17 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
     /** @type {Lease} */
     const lease = { id: (serial += 1), guest: view, place, take: false, watch: true, keys: 0, pressed: true, ended: true, reloaded: false, bound: null };
     catchKeys(lease);
-    // Not from inside the event of the very move that is to be undone.
+    /** A person's press into the view releases it. */
+    const holds = () => {
+      const set = caught.get(view.id);
+      return !!set && set.has(lease);
+    };
+    // Not from inside the event of the very move that is to be undone; and a person's press is told after it.
     setImmediate(() => {
-      if (!view.isDestroyed() && !host.isDestroyed() && isFocusedView(view)) host.focus();
+      if (holds() && !view.isDestroyed() && !host.isDestroyed() && isFocusedView(view)) host.focus();
     });
     setTimeout(() => {
-      if (!view.isDestroyed() && !host.isDestroyed() && view.isFocused()) host.focus();
+      if (holds() && !view.isDestroyed() && !host.isDestroyed() && view.isFocused()) host.focus();
       release(lease);
       flush(place);
       event('focus.reclaimed', { webContentsId: view.id, hostWebContentsId: host.id, broughtHome: lease.keys });
