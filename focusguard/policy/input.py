@@ -128,6 +128,8 @@ class InputDesk:
         self._lanes: dict[str, Lane] = {}
         self._held: dict[tuple[int, str], Held] = {}
         self._touches = TouchTurns()
+        #: Guests that are no webviews and have had a frame since they were told that they have the focus.
+        self._shown: set[str] = set()
 
     # -- in order ----------------------------------------------------------------------------------------------------
     def submit(self, guest: Guest, job: Job) -> None:
@@ -166,6 +168,7 @@ class InputDesk:
         for key in [key for key in self._held if key[1] == guest.target_id]:
             del self._held[key]
         self._touches.drop(guest)
+        self._shown.discard(guest.target_id)
         lane = self._lanes.pop(guest.target_id, None)
         if lane is None:
             return
@@ -222,7 +225,17 @@ class InputDesk:
         """
         if guest.inner:
             return True
-        return all(owner.emulated for owner in _believers(guest)) and not self._may_drop(guest, job)
+        told = all(owner.emulated for owner in _believers(guest))
+        return told and guest.target_id in self._shown and not self._may_drop(guest, job)
+
+    def _show(self, guest: Guest) -> Flow[None]:
+        """Have a guest that is no webview take input: until the frame after it was shown its renderer drops it."""
+        if not guest.emulated:
+            self._shown.discard(guest.target_id)
+        yield from self._emulation.drive(guest)
+        if guest.target_id not in self._shown:
+            yield from self._paint.painted(guest)
+            self._shown.add(guest.target_id)
 
     def _may_drop(self, guest: Guest, job: Job) -> bool:
         """Whether the page has to be asked first: on 9.4 a hidden one stays so, and drops its touches and wheels."""
@@ -275,11 +288,12 @@ class InputDesk:
         if isinstance(item, Release):
             return (yield from self._release(guest, item.client))
         if isinstance(item, Rest):
+            self._shown.discard(guest.target_id)
             yield from self._emulation.rest(guest)
             return {}
         treatment = item.rule.treatment
         if not guest.inner:
-            yield from self._emulation.drive(guest)
+            yield from self._show(guest)
             self._check_way(guest, item)
             if self._passes(guest, item):
                 return (yield from self._sent_on(guest, item))

@@ -41,7 +41,7 @@ class PaintWatch:
             if not painted:
                 self._wire.fail(caller, GuardError(Code.TARGET_HIDDEN, DETAIL))
 
-        self._wire.flows.start(self._painted(guest), looked, lambda _: looked(True))
+        self._wire.flows.start(self.painted(guest), looked, lambda _: looked(True))
 
     def answered(self, guest: Guest, handle: Handle, seconds: float) -> Flow[dict[str, Any]]:
         """Wait for a command of the guard's own that needs a frame.
@@ -55,7 +55,7 @@ class PaintWatch:
                 result: dict[str, Any] = yield Await(handle, LATE_SECONDS)
                 return result
             except TimedOut:
-                if not (yield from self._painted(guest)):
+                if not (yield from self.painted(guest)):
                     raise GuardError(Code.TARGET_HIDDEN, DETAIL) from None
         raise TimedOut(f"no answer within {seconds:g} s")
 
@@ -76,7 +76,7 @@ class PaintWatch:
         if not answer.get("value", True):
             raise GuardError(Code.TARGET_HIDDEN, "the guest is hidden and would drop this; nothing was sent")
 
-    def _painted(self, guest: Guest) -> Flow[bool]:
+    def painted(self, guest: Guest) -> Flow[bool]:
         """Whether the guest gets a frame; True where it cannot be asked, so that nothing is said that was not seen."""
         if guest.session_id is None:
             return True

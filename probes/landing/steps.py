@@ -43,7 +43,7 @@ class Cdp:
     method: str
     params: Mapping[str, Any] = field(default_factory=dict)
     session: Session = "root"
-    patience: float = 4.0
+    patience: float = 6.0
 
 
 @dataclass(frozen=True)

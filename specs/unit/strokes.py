@@ -78,6 +78,12 @@ def emulates(t: Transcript, session: str) -> None:
     t.app.gets("Emulation.setFocusEmulationEnabled", {"enabled": True}, session=session).answers()
 
 
+def shows(t: Transcript, guest: GuestPage) -> None:
+    """The guest is told that it has the focus, and gives a frame."""
+    emulates(t, guest.session)
+    t.page_is_painted(guest.session, True)
+
+
 def with_focus(t: Transcript, method: str, params: dict[str, Any], session: str = "S1") -> None:
     """The pane puts the focus into the guest, the command goes out, and the focus goes home behind a fence."""
     t.bridge.gets("borrow.begin", take=True).answers(HELD)

@@ -23,6 +23,7 @@ from specs.unit.strokes import (
     lingers,
     pressed,
     roused,
+    shows,
 )
 from specs.unit.transcript import Transcript
 
@@ -259,6 +260,7 @@ class TestInput:
         agent = t.client()
         agent.attaches("G1", "S1")
         agent.says(1, KEY, key("a"), session="S1")
+        shows(t, guest)
         arrives_by_cdp(t, guest, KEY, key("a"))
         agent.hears(1, session="S1")
         agent.leaves()

@@ -17,8 +17,8 @@ from specs.unit.strokes import (
     TAB,
     TOUCH,
     arrives_by_cdp,
-    emulates,
     key,
+    shows,
 )
 from specs.unit.transcript import Client, GuestPage, Transcript
 
@@ -43,7 +43,7 @@ def begin(kind: str, electron: str = "33.2.1") -> tuple[Transcript, GuestPage, C
 def awake(t: Transcript, guest: GuestPage, agent: Client) -> None:
     """Somebody has moved the mouse there."""
     agent.says(99, MOUSE, MOVE, session="S1")
-    emulates(t, guest.session)
+    shows(t, guest)
     t.app.gets(MOUSE, MOVE, session="S1").answers()
     agent.hears(99, {}, session="S1")
 
@@ -71,7 +71,7 @@ class TestATreeOfItsOwn:
         for id_ in (1, 2):
             agent.says(id_, method, params, session="S1")
             if id_ == 1:
-                emulates(t, guest.session)
+                shows(t, guest)
             t.app.gets(method, params, session="S1").answers()
             agent.hears(id_, {}, session="S1")
         t.silence()
@@ -92,7 +92,7 @@ class TestATreeOfItsOwn:
         awake(t, guest, agent)
         frame = t.frame(guest, "CROSS")
         agent.says(1, MOUSE, PRESS, session="S1")
-        emulates(t, frame)
+        t.app.gets("Emulation.setFocusEmulationEnabled", session=frame).answers()
         t.app.gets(MOUSE, PRESS, session="S1").answers()
         agent.hears(1, {}, session="S1")
         t.silence()
@@ -101,7 +101,7 @@ class TestATreeOfItsOwn:
         """Chromium never answers one while the window is hidden, and Electron ends when one meets an offscreen page."""
         t, guest, agent = begin(kind)
         agent.says(1, TAP, {"x": 1, "y": 2}, session="S1")
-        emulates(t, guest.session)
+        shows(t, guest)
         t.app.gets(TOUCH, FINGER, session="S1").answers()
         t.rings(0.05)
         t.app.gets(TOUCH, LIFT, session="S1").answers()
@@ -116,7 +116,7 @@ class TestATreeOfItsOwn:
         for id_ in (1, 2):
             agent.says(id_, method, params, session="S1")
             if id_ == 1:
-                emulates(t, guest.session)
+                shows(t, guest)
             t.app.gets(method, params, session="S1")
             t.rings(0.7)
             t.page_is_painted(guest.session, False)
@@ -161,7 +161,7 @@ class TestTheWindowsComposition:
         t.bridge.tells("composition", hostWebContentsId=HOST, open=True)
         agent.says(1, method, params, session="S1")
         if first and not method.startswith("Page."):
-            emulates(t, guest.session)
+            shows(t, guest)
         error = agent.hears_error(1, "browser_user_composing", session="S1")
         assert error["data"] == {"code": "browser_user_composing", "retryable": True}
         t.silence()
@@ -196,7 +196,7 @@ class TestTheWindowsComposition:
     def test_one_that_begins_while_the_page_is_asked(self, kind: str) -> None:
         t, guest, agent = begin(kind)
         agent.says(1, KEY, key("a"), session="S1")
-        emulates(t, guest.session)
+        shows(t, guest)
         asked = t.page_is_asked(guest.session)
         t.bridge.tells("composition", hostWebContentsId=HOST, open=True)
         asked.answers({"result": {"type": "string", "value": LOOK}})
@@ -263,6 +263,7 @@ class TestOffscreen:
         t.frame(guest, "CROSS")
         agent.attaches("CROSS", "SF")
         agent.says(1, KEY, key("a"), session="SF")
+        t.page_is_painted(guest.session, True)
         t.page_says(guest.session)
         agent.hears_error(1, "browser_refused", session="SF")
         t.silence()
