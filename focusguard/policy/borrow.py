@@ -172,6 +172,15 @@ class Borrower:
         if guest.host_id in self._wire.composing and not guest.inner:
             raise self._refusal(Code.USER_COMPOSING)
 
+    def announce(self, guest: Guest) -> None:
+        """Tell the bridge of a press that needs no borrow.
+
+        A view that takes the focus while it navigates keeps it if the person has just pressed into it, and a press of
+        an agent looks the same there.
+        """
+        if not guest.inner and guest.host_id is not None and self._wire.bridge_here:
+            self._wire.post(Bridge("press.expect", {"webContentsId": guest.web_contents_id}))
+
     def begin(self, guest: Guest, *, take: bool) -> Flow[Lease]:
         """Have the person's focus noted, and with `take` moved into the guest.
 

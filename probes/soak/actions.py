@@ -12,6 +12,7 @@ import anyio
 
 from probes.fixture import Fixture, FixtureError
 from probes.landing.cdp_client import CdpClient, CdpError, GuestSessions, attach_guest, find_guest
+from probes.observed import Frame
 
 #: Seconds in which an effect must show.
 EFFECT_SECONDS = 5.0
@@ -114,9 +115,17 @@ class Agent:
         """One of the page's own counters."""
         return int(await self.page(f"window.fixturePage.snapshot().counters[{name!r}] || 0"))
 
-    async def focus(self, element: str) -> None:
-        """Give an element the guest's own focus, past the guard."""
-        await self.fixture.focus_guest(element, guest=self.guest)
+    async def focus(self, element: str, frame: Frame = "main") -> None:
+        """Give an element the guest's own focus, past the guard; a frame may still be on its way."""
+        until = anyio.current_time() + EFFECT_SECONDS
+        while True:
+            try:
+                await self.fixture.focus_guest(element, guest=self.guest, frame=frame)
+                return
+            except FixtureError:
+                if anyio.current_time() > until:
+                    raise
+                await anyio.sleep(0.02)
 
 
 async def seen(effect: Effect) -> bool:
@@ -211,9 +220,9 @@ async def _keys(agent: Agent) -> Effect:
     return effect
 
 
-def _insert(field: str, frame: str = "main") -> Perform:
+def _insert(field: str, frame: Frame = "main") -> Perform:
     async def perform(agent: Agent) -> Effect:
-        await agent.fixture.focus_guest(field, guest=agent.guest, frame=frame)  # type: ignore[arg-type]
+        await agent.focus(field, frame)
         text = agent.mark()
         await agent.send("Input.insertText", {"text": text})
 

@@ -151,6 +151,10 @@ function run(api, electron, path, token) {
       marks.mark(wc);
       return within(Promise.resolve(wc.insertText(String(params.text))), 2000, 'guest').then(() => ({}));
     },
+    'press.expect': (params) => {
+      views.expect(page(params));
+      return {};
+    },
     'borrow.begin': borrows.begin,
     'borrow.end': borrows.end,
     'host.repair': (params) => composing.nudge(hostOf(params)),
@@ -189,7 +193,8 @@ function run(api, electron, path, token) {
       marks.watch(host);
       panes.ensure(host);
       sentries.ensure(wc);
-    } else if (kind === 'web-contents-view' || kind === 'browser-view') {
+    } else if (kind === 'web-contents-view' || kind === 'browser-view' || kind === 'other') {
+      // A view is put into its window, and sent to its first page, in one turn: watched only then it were too late.
       views.watch(wc);
       if (host) {
         marks.watch(host);

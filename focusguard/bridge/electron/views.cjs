@@ -11,6 +11,9 @@
 
 /** A press or a call of the app's is taken for the reason of a focus this long after it. */
 const PRESS_MS = 400;
+/** A press that an agent has announced comes within this time, or has come just before. */
+const AGENT_MS = 300;
+const BEFORE_MS = 50;
 /** How long after its start, and after its commit, a navigation is. */
 const START_MS = 500;
 const COMMIT_MS = 200;
@@ -21,7 +24,7 @@ const COMMIT_MS = 200;
  * @param {(view: any, host: any) => void} parts.taken called when a view has taken the focus from its host
  */
 function createViews({ targets, taken }) {
-  /** @type {Map<number, { view: any, pressedAt: number, calledAt: number, navigates: number, undo: () => void }>} */
+  /** @type {Map<number, { view: any, pressedAt: number, agentUntil: number, calledAt: number, navigates: number, undo: () => void }>} */
   const views = new Map();
   let active = false;
 
@@ -32,6 +35,7 @@ function createViews({ targets, taken }) {
     const state = {
       view,
       pressedAt: 0,
+      agentUntil: 0,
       calledAt: 0,
       navigates: 0,
       undo: () => {
@@ -78,10 +82,17 @@ function createViews({ targets, taken }) {
     start: () => {
       active = true;
     },
-    /** @param {any} view a press that no agent sent */
+    /** @param {any} view a press has come: the person's, unless an agent has announced one */
     pressed: (view) => {
       const state = views.get(view.id);
-      if (state) state.pressedAt = Date.now();
+      if (state && Date.now() > state.agentUntil) state.pressedAt = Date.now();
+    },
+    /** @param {any} view an agent is about to press, or has just done so by a quicker way */
+    expect: (view) => {
+      const state = views.get(view.id);
+      if (!state) return;
+      state.agentUntil = Date.now() + AGENT_MS;
+      if (Date.now() - state.pressedAt < BEFORE_MS) state.pressedAt = 0;
     },
     stop: () => {
       active = false;
