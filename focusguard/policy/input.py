@@ -351,6 +351,8 @@ class InputDesk:
             raise GuardError(Code.ERROR, "the connection closed meanwhile; nothing was sent")
 
     def _note(self, guest: Guest, job: Job) -> None:
+        if job.rule.treatment is Treatment.POINTER and borrows(job.method, job.params):
+            self._borrower.announce(guest)
         if job.caller is None or job.session is None:
             return
         held = self._held.get((job.caller.client, guest.target_id))

@@ -76,6 +76,19 @@ class TestATreeOfItsOwn:
             agent.hears(id_, {}, session="S1")
         t.silence()
 
+    def test_the_bridge_is_told_of_presses_in_views(self, kind: str) -> None:
+        """A view may take the focus while it navigates after a person's press; an agent's looks the same to it."""
+        t, guest, agent = begin(kind)
+        awake(t, guest, agent)
+        for id_, (method, params) in enumerate(
+            ((MOUSE, PRESS), (MOUSE, RELEASE), (TOUCH, FINGER), (TOUCH, LIFT)), 1
+        ):
+            agent.says(id_, method, params, session="S1")
+            t.app.gets(method, params, session="S1").answers()
+            agent.hears(id_, {}, session="S1")
+        assert t.announced == ([guest.web_contents_id] * 3 if kind in VIEWS else [])
+        t.silence()
+
     def test_keys_and_text_are_seen_to_arrive(self, kind: str) -> None:
         t, guest, agent = begin(kind)
         awake(t, guest, agent)

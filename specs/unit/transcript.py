@@ -256,6 +256,7 @@ class Transcript:
         self.clients: dict[int, Client] = {}
         self.timers: dict[int, float] = {}
         self.reports: list[effects.Report] = []
+        self.announced: list[int] = []  # presses that the bridge was told of; it only takes note of them
         self._serial = 0
         self.take(self.guard.start())
         if start:
@@ -270,6 +271,7 @@ class Transcript:
 
     def take(self, commands: list[effects.Command]) -> None:
         """Sort the guard's commands by whom they are for."""
+        announcements: list[int] = []
         for command in commands:
             match command:
                 case effects.SendClient(client, data):
@@ -287,6 +289,9 @@ class Transcript:
                             self,
                         )
                     )
+                case effects.AskBridge(request, "press.expect", params):
+                    self.announced.append(params["webContentsId"])
+                    announcements.append(request)
                 case effects.AskBridge(request, method, params):
                     self.bridge.calls.append(Call(request, method, params, None, self, _to_bridge=True))
                 case effects.StartTimer(timer, seconds):
@@ -295,6 +300,8 @@ class Transcript:
                     del self.timers[timer]
                 case effects.Report():
                     self.reports.append(command)
+        for request in announcements:
+            self.feed(effects.BridgeAnswered(request, {}, None))
 
     # -- the clock -----------------------------------------------------------------------------------------------------
     def rings(self, seconds: float) -> None:
