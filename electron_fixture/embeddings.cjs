@@ -65,7 +65,8 @@ function closeContents(contents) {
   const any = /** @type {any} */ (contents);
   if (contents.isDestroyed()) return;
   if (typeof any.close === 'function') any.close();
-  else if (typeof any.destroy === 'function') any.destroy();
+  // Electron 22 has the first one too, and a view's page survives it.
+  if (MAJOR < 25 && !contents.isDestroyed() && typeof any.destroy === 'function') any.destroy();
 }
 
 /** @param {Place} place @returns {Promise<Guest>} */
