@@ -49,8 +49,28 @@ async def go_by_script(app: Stage) -> None:
     await app.send("Runtime.evaluate", {"expression": f"location.href = '{app.url()}&again=2'"})
 
 
+async def follow_a_link(app: Stage) -> None:
+    """A press, and the navigation that it causes within a few milliseconds."""
+    code = f"void (document.getElementById('link').href = '{app.url()}&again=3')"
+    await app.fixture.execute("guest:0", code)
+    await app.click("link")
+
+
+async def come_anew(app: Stage) -> None:
+    """The app closes the view and opens another one, which loads its first page."""
+    await app.fixture.destroy_guest()
+    await app.fixture.add_guest()
+
+
 Navigation = Callable[[Stage], Awaitable[None]]
-NAVIGATIONS: tuple[Navigation, ...] = (navigate, navigate_to_autofocus, reload, go_by_script)
+NAVIGATIONS: tuple[Navigation, ...] = (
+    navigate,
+    navigate_to_autofocus,
+    reload,
+    go_by_script,
+    follow_a_link,
+    come_anew,
+)
 
 
 async def value(app: Stage) -> str:
