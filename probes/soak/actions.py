@@ -63,9 +63,14 @@ class Agent:
         self.marks = itertools.count(1)
 
     async def at(self, element: str) -> tuple[float, float]:
-        """The centre of an element, CSS pixels of the guest, with the page scrolled back to its beginning."""
+        """The centre of an element, CSS pixels of the guest, with the page scrolled back to its beginning.
+
+        Chromium finds the frame under a press by the last frame that was painted, so a scroll has to be painted first.
+        """
         box = await self.page(
-            f"(() => {{ window.scrollTo(0, 0);"
+            "(async () => {"
+            " const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));"
+            " if (scrollX || scrollY) { scrollTo(0, 0); for (let n = 0; n < 3; n += 1) await painted(); }"
             f" const box = document.getElementById({element!r}).getBoundingClientRect();"
             " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
         )
