@@ -29,6 +29,7 @@ class Attachments:
         tree: the app's targets.
         sessions: everybody's sessions.
         limits: bounds on what a client may hold.
+        begun: told of each new session.
         ended: told of each session that was taken out.
     """
 
@@ -38,12 +39,14 @@ class Attachments:
         tree: TargetTree,
         sessions: SessionTable,
         limits: Limits,
+        begun: Callable[[Session], None],
         ended: Callable[[Session], None],
     ) -> None:
         self._wire = wire
         self._tree = tree
         self._sessions = sessions
         self._limits = limits
+        self._begun = begun
         self._ended = ended
         self._attaching: dict[int, int] = {}
         self._made = 0
@@ -118,6 +121,7 @@ class Attachments:
         self._sessions.add(session)
         if not connection:
             self._announce(session, self.info_of(client, target_id))
+        self._begun(session)
         return session
 
     def attach_to_browser(self, client: int, parent: Session | None, info: TargetInfo) -> Session:

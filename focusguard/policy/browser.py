@@ -64,6 +64,7 @@ class VirtualBrowser:
         sessions: everybody's sessions.
         limits: bounds on what a client may hold.
         end_client: ends a connection that has lost its page, with a reason.
+        session_begun: told of each new session on a target of the app.
         session_ended: told of each session that is taken out.
     """
 
@@ -74,6 +75,7 @@ class VirtualBrowser:
         sessions: SessionTable,
         limits: Limits,
         end_client: Callable[[int, str], None],
+        session_begun: Callable[[Session], None],
         session_ended: Callable[[Session], None],
     ) -> None:
         self._wire = wire
@@ -83,7 +85,7 @@ class VirtualBrowser:
         self._told_of_end = session_ended
         self._scopes: dict[tuple[int, str | None], Scope] = {}
         self._opened: dict[int, Handle] = {}
-        self.attachments = Attachments(wire, tree, sessions, limits, self._session_ended)
+        self.attachments = Attachments(wire, tree, sessions, limits, session_begun, self._session_ended)
 
     # -- scopes ------------------------------------------------------------------------------------------------------
     def scope(self, client: int, session: Session | None) -> Scope:

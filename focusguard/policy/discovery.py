@@ -20,6 +20,8 @@ DESCRIBE_SECONDS = 5.0
 ASK_AGAIN_SECONDS = (0.0, 0.1, 0.4, 1.5)
 
 _AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}
+#: Events of a guest's page that the guard acts on.
+PAGE_EVENTS = ("Page.javascriptDialogOpening", "Page.javascriptDialogClosed", "Page.fileChooserOpened")
 _PAGE_TYPES = ("page", "webview", "other")
 
 
@@ -38,6 +40,7 @@ class Discovery:
         gone: Callable[[Guest], None],
         crashed: Callable[[Guest], None],
         frame_here: Callable[[Guest, Child], None],
+        page_event: Callable[[Guest, str, dict[str, Any]], None],
     ) -> None:
         self._wire = wire
         self._tree = tree
@@ -48,6 +51,7 @@ class Discovery:
         self._gone = gone
         self._crash = crashed
         self._frame_here = frame_here
+        self._page_event = page_event
         #: Target id -> whether to ask once more, as something changed while it was asked about.
         self._asking: dict[str, bool] = {}
 
@@ -164,6 +168,8 @@ class Discovery:
             return
         if message.method == "Inspector.targetReloadedAfterCrash" and session.main:
             guest.crashed = False
+        elif message.method in PAGE_EVENTS:
+            self._page_event(guest, message.method, messages.params_of(message))
         elif message.method == "Target.attachedToTarget":
             params = messages.params_of(message)
             info, child_session = params["targetInfo"], params["sessionId"]

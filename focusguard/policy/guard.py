@@ -15,11 +15,12 @@ from focusguard.cdp import messages
 from focusguard.cdp.limits import DEFAULT_LIMITS, Limits
 from focusguard.cdp.messages import Envelope, MalformedMessage
 from focusguard.cdp.sessions import Session, SessionTable
-from focusguard.cdp.targets import FRAME_TYPES, Guest, TargetTree
+from focusguard.cdp.targets import FRAME_TYPES, Child, Guest, TargetTree
 from focusguard.errors import Code, GuardError, ProtocolError
 from focusguard.policy import effects, keys
 from focusguard.policy.borrow import Borrower, Pace
 from focusguard.policy.browser import VirtualBrowser
+from focusguard.policy.dialogs import Dialogs
 from focusguard.policy.discovery import Discovery
 from focusguard.policy.domain import GuardDomain
 from focusguard.policy.emulation import LIFECYCLE, FocusEmulation
@@ -36,6 +37,8 @@ from focusguard.policy.wire import DEAD, Caller, Wire
 #: WebSocket close codes (RFC 6455, section 7.4.1).
 CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_TRY_AGAIN, CLOSE_ERROR = 1000, 1001, 1013, 1011
 
+#: With a user gesture they can do what only a press can, such as open a file chooser.
+GESTURING = ("Runtime.evaluate", "Runtime.callFunctionOn")
 _INPUT = (
     Treatment.KEY,
     Treatment.TEXT,
@@ -77,6 +80,7 @@ class Guard:
         self._navigator = Navigator(self._wire, self._borrower)
         self._paint = PaintWatch(self._wire, self._worlds)
         self._receipts = Receipts(self._wire)
+        self._dialogs = Dialogs(self._wire, self.tree, self.sessions, self._receipts.announce)
         self._emulation = FocusEmulation(
             self._wire, self.tree, self.sessions, lambda guest: self._input.left_alone(guest)
         )
@@ -89,7 +93,8 @@ class Guard:
             self.sessions,
             options.limits,
             lambda client, reason: self._end_client(client, CLOSE_NORMAL, reason),
-            self._emulation.session_ended,
+            self._dialogs.session_begun,
+            self._session_ended,
         )
         self._discovery = Discovery(
             self._wire,
@@ -100,7 +105,8 @@ class Guard:
             bridge_expected=options.bridge_expected,
             gone=self._guest_gone,
             crashed=self._input.guest_crashed,
-            frame_here=self._emulation.frame_here,
+            frame_here=self._frame_here,
+            page_event=self._page_event,
         )
         self.domain = GuardDomain(self.tree, self._borrower, self._receipts, options.version)
         self.product: dict[str, Any] = {}
@@ -125,6 +131,7 @@ class Guard:
         """Take one event; give what follows from it."""
         _HANDLERS[type(event)](self, event)
         self._emulation.settle()
+        self._dialogs.settle()
         return self._wire.drain()
 
     def salvage(self) -> list[effects.Command]:
@@ -257,6 +264,9 @@ class Guard:
             self._refuse(caller, session, rule)
 
     def _forward(self, caller: Caller, session: Session, message: Envelope, rule: Rule) -> None:
+        self._dialogs.client_said(session, caller.method)
+        if caller.method in GESTURING and b'"userGesture"' in bytes(message.params or b""):
+            self._dialogs.agent_acts(self._guest_of(session))
         late, bound = None, rule.bound
         guest = self._guest_of(session)
         if (
@@ -299,6 +309,8 @@ class Guard:
         if rule.treatment is Treatment.KEY and "nativeVirtualKeyCode" in params:
             params = keys.for_the_page(params)
             message = messages.with_params(message, params)
+        if rule.treatment in (Treatment.KEY, Treatment.POINTER, Treatment.GESTURE):
+            self._dialogs.agent_acts(guest)
         job = Job(caller, session, caller.method, params, bytes(message.params) or b"{}", rule, message)
         self._input.submit(guest, job)
 
@@ -322,7 +334,24 @@ class Guard:
         flow = self._emulation.ask(guest, session, enabled=enabled)
         self._start(flow, lambda result: self._wire.answer(caller, result), caller)
 
+    def _session_ended(self, session: Session) -> None:
+        self._emulation.session_ended(session)
+        self._dialogs.session_ended(session)
+
+    def _frame_here(self, guest: Guest, child: Child) -> None:
+        self._emulation.frame_here(guest, child)
+        self._dialogs.frame_here(guest, child)
+
+    def _page_event(self, guest: Guest, method: str, params: dict[str, Any]) -> None:
+        if method == "Page.javascriptDialogOpening":
+            self._dialogs.opened(guest, params)
+        elif method == "Page.javascriptDialogClosed":
+            self._dialogs.closed(guest)
+        else:
+            self._dialogs.chooser_opened(guest, params)
+
     def _guest_gone(self, guest: Guest) -> None:
+        self._dialogs.guest_gone(guest)
         self._emulation.guest_gone(guest)
         self._input.guest_gone(guest)
 
@@ -447,6 +476,7 @@ class Guard:
         }
         self._wire.report("bridge.joined", **self.domain.bridge)
         self._discovery.reconsider()
+        self._dialogs.bridge_joined()
 
     def _bridge_left(self, event: effects.BridgeLeft) -> None:
         self._wire.bridge_lost()
@@ -454,6 +484,9 @@ class Guard:
         self._wire.report("bridge.lost")
 
     def _bridge_told(self, event: effects.BridgeTold) -> None:
+        if event.event == "person.acted":
+            self._dialogs.person_acted(self.tree.by_web_contents(int(event.params.get("webContentsId", -1))))
+            return
         if event.event == "target.changed":
             self._discovery.reconsider()
         elif event.event == "composition" and event.params.get("open"):

@@ -41,6 +41,11 @@ class Receipts:
         """From now on it is not; also when it leaves."""
         self._clients.discard(client)
 
+    def announce(self, method: str, params: dict[str, Any]) -> None:
+        """Tell of something that no command of theirs asked for, at browser level."""
+        for client in sorted(self._clients):
+            self._wire.event(client, None, method, params)
+
     def tell(self, caller: Caller, receipt: Receipt, fault: Exception | None) -> None:
         """Tell the client about one of its commands, on the session that it used, right after the answer."""
         if caller.client not in self._clients:

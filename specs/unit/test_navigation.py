@@ -31,6 +31,7 @@ class TestFocusCommands:
         agent.says(2, KEY, key("a"), session="S1")
         t.bridge.gets("borrow.begin").answers(HELD)
         focusing = t.app.gets("DOM.focus", session="S1")
+        t.app.takes_quietly()
         assert not t.app.calls
         focusing.answers()
         agent.hears(1, {}, session="S1")
@@ -72,6 +73,7 @@ class TestNavigations:
         asked = t.bridge.gets("guest.reload", webContentsId=guest.web_contents_id, ignoreCache=True)
         asked.answers({})
         agent.hears(1, {}, session="S1")
+        t.app.takes_quietly()
         assert not t.app.calls
         t.rings(1.0)
         t.bridge.gets("borrow.end").answers(RETURNED)

@@ -34,6 +34,7 @@ class TestTwoGuests:
         t, first, second = two_guests()
         touched(t, first, 1, FINGER, "S1")
         second.says(1, TOUCH, FINGER, session="S2")
+        t.app.takes_quietly()
         assert not t.app.calls
         assert not t.bridge.calls, "nothing is begun before the finger is up"
         touched(t, first, 2, LIFT, "S1")
@@ -47,6 +48,7 @@ class TestTwoGuests:
         touched(t, first, 1, FINGER, "S1")
         touched(t, first, 2, ONE_STAYS, "S1")
         second.says(1, TOUCH, FINGER, session="S2")
+        t.app.takes_quietly()
         assert not t.app.calls
         assert not t.bridge.calls
 
@@ -56,6 +58,7 @@ class TestTwoGuests:
         second.says(1, TOUCH, FINGER, session="S2")
         t.rings(5.0)
         second.hears_error(1, Code.FOCUS_GUARD_UNAVAILABLE, session="S2")
+        t.app.takes_quietly()
         assert not t.app.calls
 
     def test_a_cancelled_touch_ends_the_turn(self) -> None:

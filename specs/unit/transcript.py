@@ -31,6 +31,8 @@ EMULATION = "Emulation.setFocusEmulationEnabled"
 ELECTRON = "33.2.1"
 HELLO = {"version": 1, "pid": 77, "electron": ELECTRON, "chromium": "130.0.6723.137", "node": "20.18.0"}
 VERSION = {"protocolVersion": "1.3", "product": "Chrome/130.0.6723.137", "userAgent": "Mozilla/5.0 Electron"}
+CHOOSER, HOLD = "Page.setInterceptFileChooserDialog", "dialogs.hold"
+QUIET = ("Page.enable", "Page.disable", CHOOSER)
 
 
 def target(target_id: str, type_: str = "webview", **more: Any) -> Message:
@@ -95,18 +97,24 @@ class App:
 
     def gets(self, method: str, params: Message | None = None, *, session: str | None = None) -> Call:
         """The next command that the guard sends is this one; `params` names those that matter."""
-        if method != EMULATION:
-            self.takes_emulation()
+        self.takes_quietly(until=(method, session))
         assert self.calls, f"the app got nothing, not {method}"
         call = self.calls.popleft()
         assert (call.method, call.session) == (method, session), f"the app got {call}"
         assert (params or {}).items() <= call.params.items(), f"the app got {call}"
         return call
 
-    def takes_emulation(self) -> None:
-        """Orders about focus emulation that no spec asks for are carried out; specs/unit/test_emulation.py asks."""
-        while self.calls and self.calls[0].method == EMULATION:
+    def takes_quietly(self, until: tuple[str, str | None] | None = None) -> None:
+        """Orders about emulation and dialogs that no spec asks for are carried out; their own specs ask."""
+        while self.calls and self._quiet(self.calls[0]):
+            if (self.calls[0].method, self.calls[0].session) == until:
+                return
             self.calls.popleft().answers()
+
+    @staticmethod
+    def _quiet(call: Call) -> bool:
+        own = call.session is not None and call.session.startswith("OWN-")
+        return call.method == EMULATION or (own and call.method in QUIET)
 
     def says(self, method: str, params: Message, *, session: str | None = None) -> None:
         """An event."""
@@ -129,11 +137,18 @@ class Bridge:
 
     def gets(self, method: str, **params: Any) -> Call:
         """The next request that the guard sends is this one; `params` names those that matter."""
+        if method != HOLD:
+            self.takes_quietly()
         assert self.calls, f"the bridge got nothing, not {method}"
         call = self.calls.popleft()
         assert call.method == method, f"the bridge got {call}"
         assert params.items() <= call.params.items(), f"the bridge got {call}"
         return call
+
+    def takes_quietly(self) -> None:
+        """Boxes are kept from opening where no spec asks for that."""
+        while self.calls and self.calls[0].method == HOLD:
+            self.calls.popleft().answers({"held": True})
 
     def joins(self, electron: str = ELECTRON) -> None:
         """A bridge has proved itself, in an app of this Electron."""
@@ -314,7 +329,8 @@ class Transcript:
     # -- endings -------------------------------------------------------------------------------------------------------
     def silence(self) -> None:
         """Nobody has anything to hear, nothing is waited for, and no timer runs."""
-        self.app.takes_emulation()
+        self.app.takes_quietly()
+        self.bridge.takes_quietly()
         assert not self.app.calls, f"the app got {list(self.app.calls)}"
         assert not self.bridge.calls, f"the bridge got {list(self.bridge.calls)}"
         for client in self.clients.values():
@@ -385,7 +401,7 @@ class Transcript:
     def page_is_asked(self, session: str, context: int = 7) -> Call:
         """The next question to a document; what comes before it when it is the first one is answered on the way."""
         while True:
-            self.app.takes_emulation()  # its frames are told too
+            self.app.takes_quietly()  # its frames are told too
             assert self.app.calls, f"nobody asks {session}"
             call = self.app.calls.popleft()
             assert call.session == session, f"the app got {call}"

@@ -89,6 +89,7 @@ function run(api, electron, path, token) {
   const { createShields } = require('./shields.cjs');
   const { createComposing } = require('./composing.cjs');
   const { createViews } = require('./views.cjs');
+  const { createDialogs } = require('./dialogs.cjs');
   const { describeProtocol } = require('./description.cjs');
 
   const targets = createTargets(electron, api);
@@ -108,7 +109,19 @@ function run(api, electron, path, token) {
     composes: composing.isActive, pressed: (wc) => views.pressed(wc),
   });
   const views = createViews({ targets, taken: (view, host) => borrows.reclaim(view, host) });
-  const marks = createMarks({ onRealKey: borrows.onRealKey, onPointer: borrows.onPointer });
+  const marks = createMarks({
+    onRealKey: (wc, input) => {
+      const kept = borrows.onRealKey(wc, input);
+      // An agent's keys in a view pass here too, and look no different.
+      if (!kept && input.type === 'keyDown' && targets.place(wc).kind === 'webview') dialogs.pressed(wc);
+      return kept;
+    },
+    onPointer: (wc, input) => {
+      if (input && /^(mouseDown|touchStart|gestureTap)$/.test(input.type)) dialogs.pressed(wc);
+      borrows.onPointer(wc, input);
+    },
+  });
+  const dialogs = createDialogs({ targets, isAgent: (wc) => api.isAgentInput(wc), event });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
 
   /** @param {any} params */
@@ -145,17 +158,27 @@ function run(api, electron, path, token) {
     ping: () => ({}),
     'app.protocol': () => within(describeProtocol(), 8000, 'disk'),
     'target.describe': (params) => targets.describe(String(params.targetId)),
-    'keys.send': async (params) => ({ sent: marks.send(await undisturbed(params), params.events || []) }),
+    'keys.send': async (params) => {
+      const wc = await undisturbed(params);
+      dialogs.agentActs(wc);
+      return { sent: marks.send(wc, params.events || []) };
+    },
+    'dialogs.hold': (params) => dialogs.hold(page(params), !!params.on),
     'text.insert': async (params) => {
       const wc = await undisturbed(params);
       marks.mark(wc);
       return within(Promise.resolve(wc.insertText(String(params.text))), 2000, 'guest').then(() => ({}));
     },
     'press.expect': (params) => {
-      views.expect(page(params));
+      const wc = page(params);
+      dialogs.expect(wc);
+      views.expect(wc);
       return {};
     },
-    'borrow.begin': borrows.begin,
+    'borrow.begin': (params) => {
+      dialogs.agentActs(page(params));
+      return borrows.begin(params);
+    },
     'borrow.end': borrows.end,
     'host.repair': (params) => composing.nudge(hostOf(params)),
     'host.composition': (params) => panes.call(hostOf(params), 'composition()', 150),
@@ -300,6 +323,7 @@ function run(api, electron, path, token) {
     onLost: () => {
       borrows.abandon();
       composing.stop();
+      dialogs.stop();
       views.stop();
       shields.stop();
       marks.stop();

@@ -1,0 +1,198 @@
+"""Case 24: what a page asks for on an agent's account does not become a box over the person's work."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from typing import Any
+
+import anyio
+import pytest
+
+from focusguard.electron.display import Display
+from focusguard.electron.install import ensure_runtime
+from probes.landing.cdp_client import open_client
+from specs.guarded import Stage, endpoint, guarded, raw
+
+pytestmark = [pytest.mark.electron, pytest.mark.headful, pytest.mark.anyio]
+
+Eventually = Callable[..., Awaitable[Any]]
+
+#: Electron before 29 shows `alert` and `confirm` where nothing can keep them from it (docs/architecture.md).
+KEPT = int(ensure_runtime().version.partition(".")[0]) >= 29
+#: What opens nothing in Electron anyway.
+HARMLESS = {
+    "prompt": "try { prompt('?') } catch (error) { String(error) }",
+    "permission": "Notification.requestPermission()",
+}
+ON_PRESS = "document.querySelector('#button').onclick = () => { globalThis.said = String(%s('?')); }; 0"
+
+
+@pytest.fixture
+async def boxes(app: Stage, display: Display) -> AsyncIterator[Callable[[], list[str]]]:
+    """The windows that have come since; they are gone when the next spec begins."""
+    before = {window.id for window in display.windows()}
+
+    def new() -> list[str]:
+        return [window.title for window in display.windows() if window.id not in before]
+
+    yield new
+    for _ in range(3):
+        if not new():
+            break
+        await app.hands.key("Escape")
+        await app.fixture.settle()
+
+
+async def undisturbed(
+    app: Stage, display: Display, boxes: Callable[[], list[str]], front: int | None
+) -> None:
+    await app.fixture.settle()
+    await app.hands.type("mine")
+    assert boxes() == []
+    assert display.active_window() == front
+    state = await app.seen()
+    assert state.host.values["textarea"] == "mine"
+    assert state.host.active == ["textarea"]
+
+
+async def said(app: Stage) -> Any:
+    return await app.fixture.execute("guest:0", "globalThis.said || ''")
+
+
+@guarded
+class TestGuarded:
+    @pytest.mark.parametrize("what", HARMLESS)
+    async def test_others_open_nothing(
+        self, app: Stage, display: Display, boxes: Callable[[], list[str]], what: str
+    ) -> None:
+        front = display.active_window()
+        ask = {"expression": HARMLESS[what], "userGesture": True, "awaitPromise": True}
+        await app.send("Runtime.evaluate", ask)
+        await undisturbed(app, display, boxes, front)
+
+    async def test_a_page_that_objects_to_being_left_is_not_asked_about(
+        self, app: Stage, display: Display, boxes: Callable[[], list[str]]
+    ) -> None:
+        """Electron leaves it to the app (`will-prevent-unload`), and the page stays."""
+        front = display.active_window()
+        await app.click("text")
+        assert await app.key("a") is None
+        await app.send("Runtime.evaluate", {"expression": "onbeforeunload = () => 'really?'; 0"})
+        try:
+            answer = await app.send("Page.navigate", {"url": f"{app.url()}&next"})
+            assert answer.get("errorText") == "net::ERR_ABORTED"
+            await undisturbed(app, display, boxes, front)
+        finally:
+            await app.send("Runtime.evaluate", {"expression": "onbeforeunload = null"})
+
+    @pytest.mark.parametrize("how", ["press", "script"])
+    async def test_a_file_chooser_stays_shut(
+        self, app: Stage, display: Display, boxes: Callable[[], list[str]], how: str
+    ) -> None:
+        front = display.active_window()
+        if how == "press":
+            await app.click("file")
+        else:
+            await app.send(
+                "Runtime.evaluate",
+                {"expression": "document.querySelector('#file').click()", "userGesture": True},
+            )
+        await undisturbed(app, display, boxes, front)
+
+    async def test_the_persons_own_file_chooser_opens(
+        self, app: Stage, boxes: Callable[[], list[str]], eventually: Eventually
+    ) -> None:
+        await app.click("file")
+        await app.fixture.settle()
+        assert boxes() == []
+        await app.hands.click(*(await app.fixture.rects()).on_screen("file"))
+        await eventually(boxes)
+        assert boxes() == ["Open File"]
+
+
+@guarded
+class TestGuardedBoxes:
+    __test__ = KEPT
+
+    @pytest.mark.parametrize("box", ["alert", "confirm"])
+    async def test_a_box_that_nobody_hears_of_is_dismissed(
+        self, app: Stage, display: Display, boxes: Callable[[], list[str]], eventually: Eventually, box: str
+    ) -> None:
+        front = display.active_window()
+        await app.send("Runtime.evaluate", {"expression": ON_PRESS % box})
+        await app.click("button")
+        await eventually(lambda: said(app))
+        assert await said(app) == {"alert": "undefined", "confirm": "false"}[box]
+        answer = await app.send("Runtime.evaluate", {"expression": f"String({box}('?'))"})
+        assert answer["result"]["value"] == await said(app)
+        await undisturbed(app, display, boxes, front)
+
+    @pytest.mark.parametrize("box", ["alert", "confirm"])
+    async def test_a_client_answers_it(
+        self, app: Stage, display: Display, boxes: Callable[[], list[str]], eventually: Eventually, box: str
+    ) -> None:
+        front = display.active_window()
+        await app.send("Page.enable")
+        await app.send("Runtime.evaluate", {"expression": ON_PRESS % box})
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(app.click, "button")  # the release is answered when the page runs on
+            await eventually(lambda: waits(app))
+            await app.hands.type("mine")
+            await eventually(lambda: typed(app, "mine"))
+            assert (boxes(), display.active_window()) == ([], front)
+            await app.send("Page.handleJavaScriptDialog", {"accept": True})
+        await eventually(lambda: said(app))
+        assert await said(app) == {"alert": "undefined", "confirm": "true"}[box]
+        assert boxes() == []
+
+    @pytest.mark.parametrize("box", ["alert", "confirm"])
+    async def test_the_persons_own_box_opens(
+        self, app: Stage, boxes: Callable[[], list[str]], eventually: Eventually, box: str
+    ) -> None:
+        await app.send("Runtime.evaluate", {"expression": ON_PRESS % box})
+        await app.hands.click(*(await app.fixture.rects()).on_screen("button"))
+        await eventually(boxes)
+        await app.hands.key("Return")
+        await eventually(lambda: said(app))
+
+    @pytest.mark.parametrize("box", ["alert", "confirm"])
+    async def test_without_a_client_they_are_the_apps(
+        self, app: Stage, boxes: Callable[[], list[str]], eventually: Eventually, box: str
+    ) -> None:
+        async with open_client(endpoint(app)):
+            await app.fixture.execute("guest:0", f"setTimeout(() => {box}('?')), 0")
+            await eventually(boxes)
+
+
+async def waits(app: Stage) -> bool:
+    """Whether the page stands still before a dialog."""
+    return await app.try_send("Runtime.evaluate", {"expression": "1"}, timeout=0.3) is not None
+
+
+async def typed(app: Stage, text: str) -> bool:
+    return bool(await app.fixture.execute("host", "document.querySelector('#textarea').value") == text)
+
+
+@raw
+class TestRaw:
+    @pytest.mark.parametrize("box", ["alert", "confirm"])
+    async def test_a_box_takes_the_persons_keys(
+        self, app: Stage, display: Display, boxes: Callable[[], list[str]], eventually: Eventually, box: str
+    ) -> None:
+        front = display.active_window()
+        await app.guest()
+        await app.fixture.execute("guest:0", f"setTimeout(() => {box}('?')), 0")
+        await eventually(lambda: display.active_window() != front)
+        await app.hands.type("mine")
+        assert boxes() != []
+        assert (await app.fixture.state()).host.values["textarea"] == ""
+
+    async def test_a_file_chooser_takes_the_persons_keys(
+        self, app: Stage, display: Display, boxes: Callable[[], list[str]], eventually: Eventually
+    ) -> None:
+        front = display.active_window()
+        await app.click("file")
+        await eventually(lambda: display.active_window() != front)
+        await app.hands.type("mine")
+        assert boxes() == ["Open File"]
+        assert (await app.fixture.state()).host.values["textarea"] == ""
