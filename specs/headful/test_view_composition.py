@@ -38,6 +38,11 @@ async def staged(
         yield running
 
 
+def is_oldest(runtime: Runtime) -> bool:
+    """Whether it is Electron 9, where views and windows share the input method the other way round."""
+    return int(runtime.version.partition(".")[0]) < 22
+
+
 async def start(app: Stage) -> int:
     """A fresh trial, with the input method as after the window came to the front."""
     await app.fresh()
@@ -118,22 +123,29 @@ class TestWithinAWord:
 @guarded
 class TestAnotherWindow:
     @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.__name__)
-    async def test_it_goes_on_and_nothing_is_refused(self, staged: Stage, action: Action) -> None:
+    async def test_it_goes_on_and_nothing_is_refused(
+        self, staged: Stage, action: Action, embedding: Embedding, runtime: Runtime
+    ) -> None:
+        """The exception: in Electron 9 the windows of an app have one input method, and no pane is in the other."""
         refusals: list[str | None] = []
 
         async def act() -> None:
             refusals.append(await action(staged))
 
-        assert await compose_around(staged, act) == (WORD, list(COMPOSITION))
+        value, compositions = await compose_around(staged, act)
         assert refusals == [None]
+        if embedding == "window" and is_oldest(runtime):
+            assert value != WORD
+        else:
+            assert (value, compositions) == (WORD, list(COMPOSITION))
 
 
 @in_views
 @raw
 class TestRaw:
-    """The control: each of them ends the word in the middle."""
+    """The control: each of them ends the word in the middle. In Electron 9 none does."""
 
     @pytest.mark.parametrize("action", [press, dom_focus], ids=lambda action: action.__name__)
-    async def test_it_ends(self, staged: Stage, action: Action) -> None:
+    async def test_it_ends(self, staged: Stage, action: Action, runtime: Runtime) -> None:
         value, _ = await compose_around(staged, lambda: action(staged))
-        assert value != WORD
+        assert (value == WORD) is is_oldest(runtime)
