@@ -17,6 +17,7 @@ from focusguard.electron.runtimes import DEFAULT, KNOWN, Runtime, find_runtime
 from focusguard.policy.borrow import Pace
 from probes.soak.composing import WORDS
 from probes.soak.report_html import render_html
+from probes.soak.report_md import render_document
 from probes.soak.runner import Plan, run
 from probes.soak.schema import SoakResult
 
@@ -25,7 +26,7 @@ EMBEDDINGS = ("webview", "browser-view", "web-contents-view")
 HOST_FIELDS = ("textarea", "contenteditable", "shadow", "terminal", "form", "frame", "xterm")
 
 
-@click.command()
+@click.group(invoke_without_command=True)
 @click.option("--electron", metavar="VERSION|PATH", help="Electron to use; the default one if not given.")
 @click.option("--embedding", type=click.Choice(EMBEDDINGS), default="webview", show_default=True)
 @click.option(
@@ -58,7 +59,9 @@ HOST_FIELDS = ("textarea", "contenteditable", "shadow", "terminal", "form", "fra
     "--out", type=click.Path(file_okay=False, path_type=Path), default=DEFAULT_OUT, show_default=True
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, without its timeline.")
+@click.pass_context
 def soak(
+    context: click.Context,
     electron: str | None,
     embedding: Any,
     host_field: Any,
@@ -83,6 +86,8 @@ def soak(
       focusguard soak --electron 22.3.25 --host-field contenteditable --json
       focusguard soak --input-method pinyin --rate 6 --keystrokes 700 --no-control
     """
+    if context.invoked_subcommand is not None:
+        return 0
     plan = Plan(
         runtime=_find(electron),
         embedding=embedding,
@@ -105,6 +110,31 @@ def soak(
         click.echo(summary(result))
         click.echo(f"{out / 'soak.html'} (soak.json beside it)")
     sys.exit(2 if not result.complete else 0 if result.clean else 1)
+
+
+@soak.command()
+@click.argument(
+    "results", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), default=Path("docs/soak.md"))
+def doc(results: tuple[Path, ...], out: Path) -> int:
+    """Write the documentation page from the soak.json files of several runs.
+
+    \b
+    Example:
+      focusguard soak doc --out docs/soak.md results/*/soak.json
+    """
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(render_document([_read(path) for path in results]), "utf-8")
+    click.echo(out)
+    return 0
+
+
+def _read(path: Path) -> SoakResult:
+    try:
+        return SoakResult.model_validate_json(path.read_text("utf-8"))
+    except ValueError as fault:
+        raise click.ClickException(f"{path} is no result of `focusguard soak`: {fault}") from None
 
 
 def _find(spec: str | None) -> Runtime:

@@ -11,6 +11,7 @@ from click.testing import CliRunner
 from focusguard.cli import cli
 from focusguard.electron.runtimes import Runtime
 from probes.soak.report_html import render_html
+from probes.soak.report_md import render_document
 from probes.soak.runner import Plan, run
 from probes.soak.schema import SoakResult
 
@@ -22,6 +23,7 @@ KEYSTROKES = 1000
 async def test_a_thousand_keystrokes_and_none_is_lost(runtime: Runtime, tmp_path: Path) -> None:
     result = await run(Plan(runtime=runtime, keystrokes=KEYSTROKES), lambda *_: None)
     (tmp_path / "soak.html").write_text(render_html(result), "utf-8")
+    assert f"| {runtime.version} | webview | textarea | 1,000 |" in render_document([result])
     facts = result.model_dump_json(exclude={"timeline", "strokes_ms"}, indent=1)
     print(facts)
 
@@ -43,6 +45,15 @@ def test_wrong_usage_is_said_in_one_line() -> None:
     answer = CliRunner().invoke(cli, ["soak", "--embedding", "offscreen"])
     assert answer.exit_code == 2
     assert "offscreen" in answer.output
+
+
+def test_a_page_is_made_of_results(tmp_path: Path) -> None:
+    wrong = tmp_path / "soak.json"
+    wrong.write_text("{}")
+    answer = CliRunner().invoke(cli, ["soak", "doc", str(wrong), "--out", str(tmp_path / "soak.md")])
+    assert answer.exit_code == 1
+    assert "is no result of `focusguard soak`" in answer.output
+    assert not (tmp_path / "soak.md").exists()
 
 
 def test_the_schema_keeps_its_names() -> None:
