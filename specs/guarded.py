@@ -228,6 +228,7 @@ async def stage(
     embedding: Embedding = "webview",
     env: Mapping[str, str] | None = None,
     limits: Limits = DEFAULT_LIMITS,
+    bridge: BridgeMode | None = None,
 ) -> AsyncIterator[Stage]:
     """Starts the fixture with the guard around it (bridge preloaded), or raw with a port, and connects an agent."""
     async with AsyncExitStack() as stack:
@@ -235,7 +236,7 @@ async def stage(
         variables = {**control.env, **(env or {})}
         guard: RunningGuard | None = None
         # A plain window is a guest only where the app says so to the bridge, which it needs to have required itself.
-        bridge: BridgeMode = "app" if embedding == "window" else "preload"
+        bridge = bridge or ("app" if embedding == "window" else "preload")
         if route == "guarded":
             guard = await stack.enter_async_context(
                 focusguard.launch(
