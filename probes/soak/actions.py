@@ -307,7 +307,7 @@ async def _reload(agent: Agent) -> Effect:
 
 
 async def _navigate(agent: Agent) -> Effect:
-    before, address = await agent.page("[performance.timeOrigin, location.href.replace(/&visit=.*/, '')]")
+    before, address = await agent.page("[performance.timeOrigin, location.href.replace(/(#|&visit=).*/, '')]")
     await agent.send("Page.navigate", {"url": f"{address}&visit={agent.mark()}"})
     return _another_document(agent, before)
 
