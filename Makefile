@@ -36,8 +36,7 @@ format: tools ## Bring the Python into shape
 	$(VENV)/bin/ruff format .
 
 specs: tools ## Run the specs
-	$(PYTHON) -m pytest -m "not headful and not bench and not fidelity" -n 2 --dist loadfile $(ARGS)
-	$(PYTHON) -m pytest -m "headful and not bench and not fidelity" $(ARGS)
+	$(PYTHON) -m pytest -m "not bench and not fidelity" -n 2 --dist loadfile $(ARGS)
 
 fidelity: tools ## Compare what a page sees through the guard with a focused page, event by event (part of test)
 	$(PYTHON) -m pytest -m "fidelity and not bench" -s $(ARGS)
