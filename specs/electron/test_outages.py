@@ -28,6 +28,12 @@ BUSY = """document.querySelector('#button').onmousedown = () => {
   for (const end = Date.now() + 400; Date.now() < end;);
 }; 0"""
 
+#: What an app finds on its pages: their methods, and how many listen to what the bridge looks at.
+API = """return electron.webContents.getAllWebContents().map((each) => [
+  typeof each.focus, typeof each.emit, Object.keys(each).filter((name) => typeof each[name] === 'function').sort(),
+  ['before-input-event', 'input-event', '-run-dialog', 'focus'].map((name) => each.listenerCount(name)),
+])"""
+
 
 @pytest.fixture(scope="module")
 async def guarded(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Stage]:
@@ -219,9 +225,9 @@ class TestInjection:
             await serves(on)
 
     async def test_into_an_app_that_runs_already(
-        self, runtime: Runtime, display: Display, janitor: Janitor
+        self, runtime: Runtime, display: Display, janitor: Janitor, eventually: Eventually
     ) -> None:
-        """With the inspector's address the bridge is loaded, and the inspector is closed again."""
+        """The bridge is loaded through the inspector, which is closed again; with the guard nothing is left of it."""
         async with (
             open_fixture_control(janitor=janitor) as control,
             launch_electron(
@@ -238,6 +244,7 @@ class TestInjection:
             fixture.process = process
             await fixture.open("webview", window="hidden")
             assert process.debugging_url is not None
+            before = await fixture.execute("main-process", API)
             url = await inspector.wait_for_inspector(
                 lambda: process.output_tail(1 << 16), lambda: process.returncode
             )
@@ -249,3 +256,8 @@ class TestInjection:
                     await serves(on)
             # The guard is gone, and the app goes on as before.
             assert (await fixture.state(logs=False)).host.active == ["textarea"]
+
+            async def untouched() -> bool:
+                return bool(await fixture.execute("main-process", API) == before)
+
+            await eventually(untouched)

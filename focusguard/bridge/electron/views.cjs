@@ -32,6 +32,7 @@ function createViews({ targets, taken }) {
   function watch(view) {
     if (views.has(view.id) || view.isDestroyed()) return;
     const original = view.focus;
+    const own = Object.prototype.hasOwnProperty.call(view, 'focus'); // so it is on Electron 22
     const state = {
       view,
       pressedAt: 0,
@@ -42,7 +43,9 @@ function createViews({ targets, taken }) {
         view.removeListener('focus', onFocus);
         view.removeListener('did-start-navigation', onStart);
         view.removeListener('did-navigate', onCommit);
-        if (view.focus === called) delete view.focus;
+        if (view.focus !== called) return;
+        if (own) view.focus = original;
+        else delete view.focus;
       },
     };
     /** @this {any} the app's own call is its choice on the person's behalf */
