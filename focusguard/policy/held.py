@@ -91,6 +91,11 @@ class Held:
         """Whether a finger is down."""
         return any(press.method == TOUCH for press in self._presses.values())
 
+    @property
+    def pressing(self) -> bool:
+        """Whether a mouse button is down."""
+        return any(press.method == MOUSE for press in self._presses.values())
+
     def note(self, method: str, params: dict[str, Any], target_id: str | None) -> None:
         """An input was sent."""
         grip = GRIPS.get(method)

@@ -39,8 +39,9 @@ from focusguard.policy.flow import (
     Upstream,
     call,
 )
-from focusguard.policy.held import KEY, Held, Press
+from focusguard.policy.held import KEY, MOUSE, Held, Press
 from focusguard.policy.paint import PaintWatch
+from focusguard.policy.presses import PressWitness, Question
 from focusguard.policy.receipts import Receipt, Receipts
 from focusguard.policy.table import INPUT_BOUND, ON_GUEST, Rule, Treatment, borrows, lingers
 from focusguard.policy.touches import TouchTurns
@@ -61,6 +62,8 @@ DRAIN_SECONDS = 1.0
 OFFSCREEN_TOUCHES_SINCE = 26
 #: Electron's first version in which focus emulation is known to make a hidden view visible: not 9.4.
 EMULATION_SHOWS_SINCE = 22
+#: Seconds in which there is a verdict on a press, for the parts of it are bounded themselves.
+VERDICT_SECONDS = 10.0
 _TEXT_TYPES = ["beforeinput", "input"]
 _NOTHING_TAKES_TEXT = "nothing that takes text has the guest's focus; nothing was sent"
 
@@ -130,6 +133,7 @@ class InputDesk:
         self._touches = TouchTurns()
         #: Guests that are no webviews and have had a frame since they were told that they have the focus.
         self._shown: set[str] = set()
+        self._witness = PressWitness(wire)
 
     # -- in order ----------------------------------------------------------------------------------------------------
     def submit(self, guest: Guest, job: Job) -> None:
@@ -526,7 +530,12 @@ class InputDesk:
 
     # -- what needs the focus ----------------------------------------------------------------------------------------
     def _borrowed(
-        self, guest: Guest, job: Job, taken: Place | None = None, watch: Upstream | None = None
+        self,
+        guest: Guest,
+        job: Job,
+        taken: Place | None = None,
+        watch: Upstream | None = None,
+        presses: Question | None = None,
     ) -> Flow[dict[str, Any]]:
         """Send with the person's focus noted and brought home after.
 
@@ -536,21 +545,27 @@ class InputDesk:
             taken: the frame that has the focus inside the guest, where the guest must have the person's for this to
                 reach it; None where the command takes it by itself.
             watch: the question to the frame whether it has handled it.
+            presses: the question to the page what it has seen of presses.
         """
         self._check_wanted(job)
         job.receipt.way = "borrow"
         lease = yield from self._taken(guest, taken)
         fault: Exception | None = None
-        handle, watching = Handle(), None
+        handle, watching, looking = Handle(), None, None
         try:
             self._check_wanted(job)
             session_id = self._session_id(guest, job)
             if taken is not None and taken.child is not None:
                 session_id = taken.child.session_id
             watching = (yield Post(watch)) if watch is not None else None
+            if presses is not None:
+                yield from self._witness.ready(presses)
+                self._check_wanted(job)
             handle = yield Post(Upstream(job.method, job.params, session_id, job.raw or None))
             self._note(guest, job)
             yield from self._until_sent(handle, take=taken is not None)
+            if presses is not None and handle.settled:
+                looking = self._witness.look(guest, presses)
         except GuardError as error:
             fault = error
         if lingers(job.method, job.params):
@@ -566,6 +581,11 @@ class InputDesk:
         result = yield from self._answered(handle)
         if watching is not None:
             yield from self._seen(job, watching)
+        if looking is not None:
+            job.receipt.verdict = yield Await(looking, VERDICT_SECONDS)
+            if job.receipt.verdict == "missed":
+                self._note(guest, replace(job, params={**job.params, "type": "mouseReleased"}))
+                raise GuardError(Code.INPUT_NOT_DELIVERED)
         return result
 
     def _taken(self, guest: Guest, place: Place | None) -> Flow[Lease]:
@@ -614,7 +634,15 @@ class InputDesk:
 
     def _press(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulation.drive(guest)
-        return (yield from self._borrowed(guest, job))
+        return (yield from self._borrowed(guest, job, presses=self._presses_before(guest, job)))
+
+    def _presses_before(self, guest: Guest, job: Job) -> Question | None:
+        """Begin to ask what the page has seen of presses; with a button down already it does not see each of them."""
+        held = [held for (_, guest_id), held in self._held.items() if guest_id == guest.target_id]
+        on_guest = job.session is None or job.session.main
+        if job.method != MOUSE or not on_guest or any(one.pressing for one in held):
+            return None
+        return self._witness.ask(guest)
 
     def _gesture(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         try:

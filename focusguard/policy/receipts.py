@@ -14,7 +14,7 @@ class Receipt:
 
     Attributes:
         verdict: `handled` or `cancelled` by a page that was seen to get it, `missed`, or `unverified` where it
-            cannot be observed (a press may meet a scroll bar, which no page is told of).
+            cannot be known (see docs/focusguard-domain.md).
         way: how it went: `cdp`, `send-input-event`, `insert-text`, `frame-session` or `borrow`.
         frame_id: the frame with a process of its own that it went to.
         borrow: `heldMs`, `waitedMs` and `broughtHome` of the borrow that it needed.

@@ -35,7 +35,9 @@ async def test_it_is_the_apps_own(
     known_runtime: Runtime, display: Display, janitor: Janitor, rig_app: Path
 ) -> None:
     async with (
-        launch_electron(known_runtime, rig_app, display=display, debugging="port", janitor=janitor) as process,
+        launch_electron(
+            known_runtime, rig_app, display=display, debugging="port", janitor=janitor
+        ) as process,
         attach(process.debugging_url or "") as attached,
     ):
         raw = await protocol("http://" + urlsplit(process.debugging_url or "").netloc)
