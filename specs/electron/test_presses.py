@@ -115,7 +115,9 @@ async def test_the_one_that_nobody_got_is_named(
         ("guarded", open_guarded(runtime, display, editor, janitor, "hidden")),
     ):
         async with prepared(opened) as route:
-            await route.evaluate("document.getElementById('plugin').remove()")  # of which nothing can be known
+            await route.evaluate(
+                "document.getElementById('plugin').remove()"
+            )  # of which nothing can be known
             where = await middle_of(route, "plain")
             said[name] = [await press(route, *where)]
             for ignore in (True, False):

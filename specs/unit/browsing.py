@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
-from specs.unit.transcript import Transcript, target
+from specs.unit.transcript import Client, GuestPage, Transcript, target
 
 HIDDEN = ("HOST", "WINDOW", "DEVTOOLS", "invented", "")
 PLAYWRIGHT_AUTO = {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}
 PUPPETEER_AUTO = {**PLAYWRIGHT_AUTO, "filter": [{"type": "page", "exclude": True}, {}]}
 TAB_1 = "F0C05" + "0" * 26 + "1"
+
+
+def visit() -> tuple[Transcript, GuestPage, Client]:
+    """A webview guest and a client that is not attached to it yet."""
+    t = Transcript()
+    return t, t.guest("G1"), t.client()
 
 
 def app_with_hidden_targets(t: Transcript) -> None:

@@ -40,6 +40,13 @@ def begin(**more: Any) -> tuple[Transcript, GuestPage, Client]:
     return t, guest, agent
 
 
+def types(t: Transcript, guest: GuestPage, agent: Client, id_: int, letter: str = "a") -> None:
+    """A key of the client, all the way."""
+    agent.says(id_, KEY, key(letter), session="S1")
+    key_arrives(t, guest)
+    agent.hears(id_, {}, session="S1")
+
+
 def key_arrives(t: Transcript, guest: GuestPage, stroke: tuple[str, str] | None = None) -> None:
     """The page is asked, the bridge sends, and the page has handled it; `stroke`: the first event's type and key."""
     t.page_says(guest.session)

@@ -11,7 +11,9 @@ from specs.unit.browsing import (
     TAB_1,
     app_with_hidden_targets,
     attached,
+    visit,
 )
+from specs.unit.strokes import begin
 from specs.unit.transcript import Client, Transcript, page
 
 
@@ -38,10 +40,7 @@ class TestAttaching:
         t.silence()
 
     def test_one_client_twice_on_one_guest(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
-        agent.attaches("G1", "S1")
+        t, _, agent = begin()
         agent.attaches("G1", "S2")
         agent.says(7, "DOM.enable", session="S2")
         agent.says(7, "DOM.enable", session="S1")
@@ -75,10 +74,7 @@ class TestAttaching:
         t.silence()
 
     def test_the_guards_own_sessions_are_never_heard_of(self) -> None:
-        t = Transcript()
-        guest = t.guest("G1")
-        agent = t.client()
-        agent.attaches("G1", "S1")
+        t, guest, _agent = begin()
         t.app.says("Page.frameNavigated", {"frame": {}}, session=guest.session)
         t.app.says("Page.frameNavigated", {"frame": {}}, session="nobody's")
         t.silence()
@@ -95,10 +91,7 @@ class TestAttaching:
         t.silence()
 
     def test_detaching_tells_once_and_answers_what_was_outstanding(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
-        agent.attaches("G1", "S1")
+        t, _, agent = begin()
         agent.says(1, "Runtime.evaluate", session="S1")
         t.app.gets("Runtime.evaluate", session="S1")
         agent.says(2, "Target.detachFromTarget", {"sessionId": "S1"})
@@ -110,10 +103,7 @@ class TestAttaching:
         t.silence()
 
     def test_by_target_id_the_newest_goes(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
-        agent.attaches("G1", "S1")
+        t, _, agent = begin()
         agent.attaches("G1", "S2")
         agent.says(1, "Target.detachFromTarget", {"targetId": "G1"})
         t.app.gets("Target.detachFromTarget", {"sessionId": "S2"}).answers()
@@ -121,10 +111,7 @@ class TestAttaching:
         agent.hears(1, {})
 
     def test_a_frames_session_is_detached_where_the_app_announced_it(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
-        agent.attaches("G1", "S1")
+        t, _, agent = begin()
         t.app.says("Target.attachedToTarget", attached("SF", "F1"), session="S1")
         agent.hears_event("Target.attachedToTarget", {"sessionId": "SF"}, session="S1")
         agent.says(1, "Target.detachFromTarget", {"sessionId": "SF"}, session="S1")
@@ -157,9 +144,7 @@ class TestAttaching:
         t.silence()
 
     def test_an_attachment_that_comes_too_late_is_ended(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
+        t, _, agent = visit()
         agent.says(1, "Target.attachToTarget", {"targetId": "G1", "flatten": True})
         attaching = t.app.gets("Target.attachToTarget")
         t.rings(10.0)
@@ -171,9 +156,7 @@ class TestAttaching:
         t.silence()
 
     def test_a_guest_that_dies_while_it_attaches(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
+        t, _, agent = visit()
         agent.says(1, "Target.attachToTarget", {"targetId": "G1", "flatten": True})
         attaching = t.app.gets("Target.attachToTarget")
         t.app.says("Target.targetDestroyed", {"targetId": "G1"})
@@ -184,9 +167,7 @@ class TestAttaching:
         assert len(t.guard.sessions) == 0
 
     def test_the_apps_own_refusal_is_passed_on(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
+        t, _, agent = visit()
         agent.says(1, "Target.attachToTarget", {"targetId": "G1", "flatten": True})
         t.app.gets("Target.attachToTarget").fails("Not allowed")
         agent.hears_error(1, "Not allowed")
@@ -229,18 +210,16 @@ class TestBrowserSessions:
 class TestWrappedSessions:
     """The nested protocol: Target.sendMessageToTarget and receivedMessageFromTarget."""
 
-    def wrapped(self, t: Transcript) -> Client:
-        agent = t.client()
+    def wrapped(self) -> tuple[Transcript, Client]:
+        t, _, agent = visit()
         agent.says(1, "Target.attachToTarget", {"targetId": "G1"})
         t.app.gets("Target.attachToTarget", {"targetId": "G1", "flatten": True}).answers({"sessionId": "S1"})
         agent.hears_event("Target.attachedToTarget", {"sessionId": "S1"})
         agent.hears(1, {"sessionId": "S1"})
-        return agent
+        return t, agent
 
     def test_commands_answers_and_events_are_wrapped(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = self.wrapped(t)
+        t, agent = self.wrapped()
         inner = '{"id":5,"method":"Runtime.evaluate","params":{"expression":"1"}}'
         agent.says(2, "Target.sendMessageToTarget", {"sessionId": "S1", "message": inner})
         agent.hears(2, {})
@@ -258,9 +237,7 @@ class TestWrappedSessions:
         "method", ["Browser.close", "Target.createBrowserContext", "Browser.setWindowBounds"]
     )
     def test_what_is_inside_goes_through_the_same_table(self, method: str) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = self.wrapped(t)
+        t, agent = self.wrapped()
         inner = f'{{"id":5,"method":"{method}"}}'
         agent.says(2, "Target.sendMessageToTarget", {"sessionId": "S1", "message": inner})
         agent.hears(2, {})
@@ -269,34 +246,25 @@ class TestWrappedSessions:
 
     @pytest.mark.parametrize("inner", ["", "[]", "{", '{"id":5}', '"\\ud83d"', 3, None])
     def test_a_message_that_is_none(self, inner: Any) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = self.wrapped(t)
+        t, agent = self.wrapped()
         agent.says(2, "Target.sendMessageToTarget", {"sessionId": "S1", "message": inner})
         agent.hears_error(2, "Message must")
         t.silence()
 
     def test_it_cannot_be_spoken_to_as_if_it_were_flat(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = self.wrapped(t)
+        t, agent = self.wrapped()
         agent.says(2, "Runtime.evaluate", session="S1")
         agent.hears_error(2, "Session with given id not found.", session="S1")
         t.silence()
 
     def test_a_flat_session_cannot_be_spoken_to_like_that(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
-        agent.attaches("G1", "S1")
+        _t, _, agent = begin()
         inner = '{"id":5,"method":"Runtime.evaluate"}'
         agent.says(2, "Target.sendMessageToTarget", {"sessionId": "S1", "message": inner})
         agent.hears_error(2, "No session with given id")
 
     def test_wrapped_in_wrapped(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = self.wrapped(t)
+        t, agent = self.wrapped()
         innermost = '{\\"id\\":6,\\"method\\":\\"Browser.close\\"}'
         inner = '{"id":5,"method":"Target.sendMessageToTarget","params":{"sessionId":"S1","message":"%s"}}'
         agent.says(2, "Target.sendMessageToTarget", {"sessionId": "S1", "message": inner % innermost})

@@ -12,7 +12,9 @@ from specs.unit.browsing import (
     PUPPETEER_AUTO,
     TAB_1,
     app_with_hidden_targets,
+    visit,
 )
+from specs.unit.strokes import begin
 from specs.unit.transcript import VERSION, Client, GuestPage, Transcript, page, target
 
 
@@ -51,9 +53,7 @@ class TestDiscovery:
         t.silence()
 
     def test_guests_that_are_there_are_told_of_before_the_answer(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
+        t, _, agent = visit()
         agent.says(1, "Target.setDiscoverTargets", {"discover": True, "filter": [{}]})
         agent.hears_event("Target.targetCreated", {"targetInfo": page("G1", attached=False, type_="tab")})
         agent.hears_event("Target.targetCreated", {"targetInfo": page("G1", attached=False)})
@@ -61,9 +61,7 @@ class TestDiscovery:
         t.silence()
 
     def test_asking_twice_tells_once(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
+        t, _, agent = visit()
         agent.says(1, "Target.setDiscoverTargets", {"discover": True})
         agent.hears_event("Target.targetCreated")
         agent.hears(1, {})
@@ -96,9 +94,7 @@ class TestDiscovery:
         t.silence()
 
     def test_frames_and_workers_below_a_guest_are_shown(self) -> None:
-        t = Transcript()
-        guest = t.guest("G1")
-        agent = t.client()
+        t, guest, agent = visit()
         agent.says(1, "Target.setDiscoverTargets", {"discover": True})
         agent.hears_event("Target.targetCreated")
         agent.hears(1, {})
@@ -148,9 +144,7 @@ class TestDiscovery:
     def test_the_first_entry_of_a_filter_that_matches_decides(
         self, filter_: list[Any] | None, seen: list[str]
     ) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
+        _, _, agent = visit()
         agent.says(1, "Target.getTargets", {} if filter_ is None else {"filter": filter_})
         assert [info["type"] for info in agent.hears(1)["targetInfos"]] == seen
 
@@ -243,8 +237,8 @@ class TestPlaywrightStartUp:
 class TestPuppeteerStartUp:
     """Discovery with `[{}]`, auto-attach of tabs only, and of the page on each tab's session."""
 
-    def start(self, t: Transcript) -> Client:
-        agent = t.client()
+    def start(self) -> tuple[Transcript, Client]:
+        t, _, agent = visit()
         agent.says(1, "Target.setDiscoverTargets", {"discover": True, "filter": [{}]})
         agent.hears_event("Target.targetCreated", {"targetInfo": page("G1", attached=False, type_="tab")})
         agent.hears_event("Target.targetCreated", {"targetInfo": page("G1", attached=False)})
@@ -254,12 +248,10 @@ class TestPuppeteerStartUp:
             "Target.attachedToTarget", {"sessionId": TAB_1, "targetInfo": page("G1", type_="tab")}
         )
         agent.hears(2, {})
-        return agent
+        return t, agent
 
     def test_the_page_is_attached_on_its_tab(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = self.start(t)
+        t, agent = self.start()
         agent.says(3, "Target.setAutoAttach", {**PLAYWRIGHT_AUTO, "filter": [{}]}, session=TAB_1)
         t.app.gets("Target.attachToTarget", {"targetId": "G1"}).answers({"sessionId": "S1"})
         agent.hears_event(
@@ -274,9 +266,7 @@ class TestPuppeteerStartUp:
         t.silence()
 
     def test_a_tab_is_not_a_page(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = self.start(t)
+        t, agent = self.start()
         agent.says(3, "Runtime.evaluate", {"expression": "1"}, session=TAB_1)
         agent.hears_error(3, "browser_refused", session=TAB_1)
         agent.says(4, "Input.insertText", {"text": "x"}, session=TAB_1)
@@ -284,9 +274,7 @@ class TestPuppeteerStartUp:
         t.silence()
 
     def test_a_dying_guest_takes_page_then_tab_then_targets(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = self.start(t)
+        t, agent = self.start()
         agent.says(3, "Target.setAutoAttach", PLAYWRIGHT_AUTO, session=TAB_1)
         t.app.gets("Target.attachToTarget", {"targetId": "G1"}).answers({"sessionId": "S1"})
         agent.hears_event("Target.attachedToTarget", session=TAB_1)
@@ -300,9 +288,7 @@ class TestPuppeteerStartUp:
         assert len(t.guard.sessions) == 0
 
     def test_a_tab_that_goes_while_its_page_attaches(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = self.start(t)
+        t, agent = self.start()
         agent.says(3, "Target.setAutoAttach", PLAYWRIGHT_AUTO, session=TAB_1)
         attaching = t.app.gets("Target.attachToTarget", {"targetId": "G1"})
         agent.says(4, "Target.detachFromTarget", {"sessionId": TAB_1})
@@ -318,9 +304,7 @@ class TestAutoAttach:
     """Target.setAutoAttach at the root."""
 
     def test_off_detaches_what_it_attached_and_only_that(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
+        t, _, agent = visit()
         agent.attaches("G1", "MINE")
         agent.says(1, "Target.setAutoAttach", PLAYWRIGHT_AUTO)
         t.app.gets("Target.attachToTarget").answers({"sessionId": "AUTO"})
@@ -334,9 +318,7 @@ class TestAutoAttach:
         t.silence()
 
     def test_off_while_it_attaches(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
+        t, _, agent = visit()
         agent.says(1, "Target.setAutoAttach", PLAYWRIGHT_AUTO)
         attaching = t.app.gets("Target.attachToTarget")
         agent.says(2, "Target.setAutoAttach", {**PLAYWRIGHT_AUTO, "autoAttach": False})
@@ -349,9 +331,7 @@ class TestAutoAttach:
         t.silence()
 
     def test_twice_attaches_once(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
+        t, _, agent = visit()
         agent.says(1, "Target.setAutoAttach", PLAYWRIGHT_AUTO)
         t.app.gets("Target.attachToTarget").answers({"sessionId": "S1"})
         agent.hears_event("Target.attachedToTarget")
@@ -361,10 +341,7 @@ class TestAutoAttach:
         t.silence()
 
     def test_only_flat(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
-        agent.attaches("G1", "S1")
+        t, _, agent = begin()
         nested = {"autoAttach": True, "waitForDebuggerOnStart": False}
         agent.says(1, "Target.setAutoAttach", nested)
         agent.hears_error(1, "Only flatten protocol")
@@ -413,9 +390,7 @@ class TestOffers:
         agent.hears_error(1, "browser_error: the app opened something that is not a guest")
 
     def test_an_app_that_does_not_offer_it(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
+        t, _, agent = visit()
         for id_, (method, asked, params) in enumerate(
             (
                 ("Target.createTarget", "guest.open", {"url": "about:blank"}),
@@ -428,9 +403,7 @@ class TestOffers:
         t.silence()
 
     def test_a_bridge_that_fails_is_late_or_goes(self) -> None:
-        t = Transcript()
-        t.guest("G1")
-        agent = t.client()
+        t, _, agent = visit()
         close = ("Target.closeTarget", {"targetId": "G1"})
         agent.says(1, *close)
         t.bridge.gets("guest.close").fails("it threw", "app")
@@ -451,9 +424,7 @@ class TestOffers:
 
     @pytest.mark.parametrize("target_id", ["G1", "tab-G1"])
     def test_a_guest_and_its_tab_are_closed_by_the_app(self, target_id: str) -> None:
-        t = Transcript()
-        guest = t.guest("G1")
-        agent = t.client()
+        t, guest, agent = visit()
         agent.says(1, "Target.closeTarget", {"targetId": target_id})
         t.bridge.gets("guest.close", webContentsId=guest.web_contents_id).answers({})
         agent.hears(1, {"success": True})
@@ -467,10 +438,7 @@ class TestOffers:
         t.silence()
 
     def test_page_close_asks_the_app_too(self) -> None:
-        t = Transcript()
-        guest = t.guest("G1")
-        agent = t.client()
-        agent.attaches("G1", "S1")
+        t, guest, agent = begin()
         agent.says(1, "Page.close", session="S1")
         t.bridge.gets("guest.close", webContentsId=guest.web_contents_id).answers({})
         agent.hears(1, {}, session="S1")

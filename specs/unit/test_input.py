@@ -20,6 +20,7 @@ from specs.unit.strokes import (
     key_is_sent,
     pressed,
     roused,
+    types,
     with_focus,
     with_focus_and_witness,
 )
@@ -51,9 +52,7 @@ class TestKeys:
     def test_the_second_is_asked_for_in_the_same_world(self) -> None:
         t, guest, agent = begin()
         for id_ in (1, 2):
-            agent.says(id_, KEY, key("a"), session="S1")
-            key_arrives(t, guest)
-            agent.hears(id_, {}, session="S1")
+            types(t, guest, agent, id_)
         agent.says(3, KEY, key("a", "keyUp"), session="S1")
         assert t.app.calls[0].method == "Runtime.evaluate"
         key_arrives(t, guest, ("keyUp", "a"))
@@ -62,9 +61,7 @@ class TestKeys:
 
     def test_after_a_navigation_the_world_is_made_anew(self) -> None:
         t, guest, agent = begin()
-        agent.says(1, KEY, key("a"), session="S1")
-        key_arrives(t, guest)
-        agent.hears(1, session="S1")
+        types(t, guest, agent, 1)
         agent.says(2, KEY, key("b"), session="S1")
         t.app.gets("Runtime.evaluate", {"contextId": 7}, session=guest.session).fails(
             "Cannot find context with specified id"
@@ -78,9 +75,7 @@ class TestKeys:
     def test_a_world_number_that_now_names_another_document_is_made_anew(self) -> None:
         """Context numbers begin again in the new renderer of a cross-site navigation."""
         t, guest, agent = begin()
-        agent.says(1, KEY, key("a"), session="S1")
-        key_arrives(t, guest)
-        agent.hears(1, session="S1")
+        types(t, guest, agent, 1)
         agent.says(2, KEY, key("b"), session="S1")
         asked = t.app.gets("Runtime.evaluate", {"contextId": 7}, session=guest.session)
         asked.answers({"result": {"type": "object"}, "exceptionDetails": {"text": "Uncaught"}})
@@ -133,9 +128,7 @@ class TestReleasesAfterAPersonsKey:
 
     def test_it_is_made_to_listen_before_a_release(self) -> None:
         t, guest, agent = begin()
-        agent.says(1, KEY, key("a"), session="S1")
-        key_arrives(t, guest)
-        agent.hears(1, session="S1")
+        types(t, guest, agent, 1)
         self.borrow(t, agent, 2, brought_home=1)
         agent.says(3, KEY, key("a", "keyUp"), session="S1")
         t.page_says(guest.session)
@@ -146,9 +139,7 @@ class TestReleasesAfterAPersonsKey:
 
     def test_a_press_does_that_by_itself(self) -> None:
         t, guest, agent = begin()
-        agent.says(1, KEY, key("a"), session="S1")
-        key_arrives(t, guest)
-        agent.hears(1, session="S1")
+        types(t, guest, agent, 1)
         self.borrow(t, agent, 2, brought_home=1)
         for id_, type_ in ((3, "keyDown"), (4, "keyUp")):
             agent.says(id_, KEY, key("b", type_), session="S1")
@@ -224,9 +215,7 @@ class TestFrames:
         agent.hears_error(
             1, "browser_input_not_delivered: the frame that has the guest's focus", session="S1"
         )
-        agent.says(2, KEY, key("a"), session="S1")
-        key_arrives(t, guest)
-        agent.hears(2, {}, session="S1")
+        types(t, guest, agent, 2)
         t.silence()
 
     def test_a_frame_that_goes_while_it_handles_the_key(self) -> None:
@@ -472,9 +461,7 @@ class TestOrder:
         t.rings(9.3)
         agent.hears_error(1, "browser_timeout: Input.dispatchMouseEvent was not answered", session="S1")
         for id_ in (3, 4):
-            agent.says(id_, KEY, key("b"), session="S1")
-            key_arrives(t, guest)
-            agent.hears(id_, {}, session="S1")
+            types(t, guest, agent, id_, "b")
         t.silence()
 
     def test_what_waits_for_a_session_that_is_detached_is_carried_out(self) -> None:
