@@ -49,15 +49,17 @@ def render_document(results: Sequence[LandingResult]) -> str:
         "Where an agent's input lands, and what it does to the person's focus. This page is generated from",
         "results of `focusguard probe` (`focusguard probe doc FILE…`); do not edit it by hand.",
         "",
-        "| Electron | Chromium | measured | complete | rows | raw with a fault | guarded with a fault |",
-        "| --- | --- | --- | --- | --- | --- | --- |",
+        "| Electron | embedding | Chromium | measured | complete | rows | raw with a fault | guarded with a fault |",
+        "| --- | --- | --- | --- | --- | --- | --- | --- |",
     ]
     for result in results:
         raw = [row for row in result.rows if row.route == "raw"]
         guarded = [row for row in result.rows if row.route == "guarded"]
-        version = result.runtime.electron
+        version, embeddings = result.runtime.electron, ", ".join(result.plan.embeddings)
+        there = _has_rows(result)
         cells = (
-            f"[{version}](#electron-{_anchor(version)})",
+            f"[{version}](#{_anchor(_title(result))})" if there else version,
+            embeddings if there else f"{embeddings}: not in this version",
             result.runtime.chromium,
             result.started[:10],
             "yes" if result.complete else "no",
@@ -67,9 +69,9 @@ def render_document(results: Sequence[LandingResult]) -> str:
         )
         lines.append(f"| {' | '.join(cells)} |")
     lines += ["", MARKS, "", *_legend(results[0]), ""]
-    for result in results:
+    for result in filter(_has_rows, results):
         lines += [
-            f"## Electron {result.runtime.electron}",
+            f"## {_title(result)}",
             "",
             f"Chromium {result.runtime.chromium}, executable sha256 `{result.runtime.sha256}`. "
             f"{totals_of(result.rows)}.",
@@ -84,8 +86,17 @@ def render_document(results: Sequence[LandingResult]) -> str:
     return "\n".join(lines).rstrip() + "\n"
 
 
-def _anchor(version: str) -> str:
-    return "".join(letter for letter in version.lower() if letter.isalnum() or letter == "-")
+def _title(result: LandingResult) -> str:
+    return f"Electron {result.runtime.electron}, {', '.join(result.plan.embeddings)}"
+
+
+def _has_rows(result: LandingResult) -> bool:
+    return any(row.status != "unsupported" for row in result.rows)
+
+
+def _anchor(title: str) -> str:
+    kept = (letter for letter in title.lower() if letter.isalnum() or letter in "- ")
+    return "".join(kept).replace(" ", "-")
 
 
 def _controls(result: LandingResult) -> list[str]:

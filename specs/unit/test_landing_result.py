@@ -176,9 +176,16 @@ class DescribeReports:
 
     def it_makes_one_page_of_several_versions(self) -> None:
         text = render_document([result(row()), result(row(), electron="9.4.1")])
-        assert "## Electron 33.2.1" in text
-        assert "## Electron 9.4.1" in text
+        assert "## Electron 33.2.1, webview\n" in text
+        assert "| [9.4.1](#electron-941-webview) | webview |" in text
+        assert "## Electron 9.4.1, webview\n" in text
         assert "generated" in text
+
+    def it_only_names_what_a_version_does_not_have(self) -> None:
+        lacking = result(row(status="unsupported", landing=[]), electron="9.4.1")
+        text = render_document([result(row()), lacking])
+        assert "| 9.4.1 | webview: not in this version |" in text
+        assert "## Electron 9.4.1" not in text
 
     def it_makes_a_self_contained_page_with_evidence_and_pictures(self) -> None:
         shown = row()
