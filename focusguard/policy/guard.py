@@ -20,6 +20,7 @@ from focusguard.errors import Code, GuardError, ProtocolError
 from focusguard.policy import effects, keys
 from focusguard.policy.borrow import Borrower, Pace
 from focusguard.policy.browser import VirtualBrowser
+from focusguard.policy.delivery import Job
 from focusguard.policy.dialogs import Dialogs
 from focusguard.policy.discovery import Discovery
 from focusguard.policy.domain import GuardDomain
@@ -27,7 +28,7 @@ from focusguard.policy.emulation import LIFECYCLE, FocusEmulation
 from focusguard.policy.evidence import Worlds
 from focusguard.policy.flow import Flow, Upstream
 from focusguard.policy.host_target import HostTarget
-from focusguard.policy.input import InputDesk, Job
+from focusguard.policy.input import InputDesk
 from focusguard.policy.navigation import Navigator
 from focusguard.policy.paint import PaintWatch
 from focusguard.policy.receipts import Receipts

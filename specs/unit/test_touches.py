@@ -95,6 +95,14 @@ class TestTwoGuests:
         emulates(t, "OWN-G2")
         t.bridge.gets("borrow.begin")
 
+    def test_a_guest_whose_renderer_dies_lifts_its_finger(self) -> None:
+        t, first, second = two_guests()
+        touched(t, first, 1, FINGER, "S1")
+        second.says(1, TOUCH, FINGER, session="S2")
+        t.app.says("Target.targetCrashed", {"targetId": "G1", "status": "killed", "errorCode": 9})
+        emulates(t, "OWN-G2")
+        t.bridge.gets("borrow.begin")
+
 
 class TestTwoWindows:
     def test_do_not_wait_for_each_other(self) -> None:
