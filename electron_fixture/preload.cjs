@@ -22,6 +22,8 @@ const EVENTS = [
 const id = `${process.pid}-${Math.random().toString(36).slice(2)}`;
 const top = window === window.top;
 /** The trial that records belong to; none until the first reset. @type {string | null} */
+/** Longest wait for a frame, ms: in a window that was never shown there is one in a second. */
+const PAINT_TIMEOUT = 1500;
 let nonce = null;
 
 /** @param {any} record */
@@ -101,6 +103,12 @@ const OPS = {
     hasFocus: document.hasFocus(),
     hidden: document.visibilityState === 'hidden',
   }),
+  /** Whether a frame comes; where nothing is painted none ever does. */
+  painted: () =>
+    new Promise((resolve) => {
+      requestAnimationFrame(() => setTimeout(resolve, 0, true));
+      setTimeout(resolve, PAINT_TIMEOUT, false);
+    }),
   unfocus: () => fields.unfocus(),
   page: (params) => page(params.method, ...(params.args || [])),
   execute: (params) => webFrame.executeJavaScript(params.code),

@@ -155,7 +155,8 @@ class Stage {
   }
 
   /**
-   * Waits until a page takes input: Chromium drops all of it for up to half a second after a page was loaded or shown.
+   * Waits until a page takes input: Chromium drops all of it for up to half a second after a page was loaded or shown,
+   * and what is pressed in a frame of it until that frame was painted.
    *
    * @param {Electron.WebContents} contents
    */
@@ -163,6 +164,8 @@ class Stage {
     const doc = this.registry.find(contents.id, 'main');
     // What is not shown at all may never take any.
     if (!doc || (await this.registry.ask(doc, 'active')).hidden) return;
+    const docs = FRAMES.map((frame) => this.registry.find(contents.id, frame)).filter((each) => each !== undefined);
+    await Promise.all(docs.map((each) => this.registry.ask(each, 'painted').catch(() => false)));
     const before = doc.knocks;
     const end = Date.now() + INPUT_TIMEOUT;
     while (doc.knocks === before && Date.now() < end) {

@@ -278,10 +278,19 @@ class TestTheDisplay:
         assert display.active_window() == window.id
 
     async def test_alt_tab_changes_the_window(
-        self, room: Room, runtime: Runtime, rig_app: Path, display: Display, janitor: Janitor, eventually: Any
+        self,
+        room: Room,
+        runtime: Runtime,
+        rig_app: Path,
+        display: Display,
+        janitor: Janitor,
+        eventually: Any,
+        said: Any,
     ) -> None:
         async with launch_electron(runtime, rig_app, display=display, janitor=janitor) as other:
             second = await display.wait_for_window(lambda item: item.pid == other.pid, active=True)
+            # An app asks for the focus itself while it starts, and would have it back.
+            await eventually(lambda: any(item["event"] == "ready" for item in said(other)))
             await room.person.key("alt+Tab")
             await eventually(lambda: display.active_window() == room.window.id)
             await room.person.key("alt+Tab")
