@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup tools probe test lint format specs fidelity soak bench clean
+.PHONY: help setup tools probe test lint format specs fidelity-part fidelity soak bench clean
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
