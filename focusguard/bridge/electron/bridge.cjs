@@ -90,6 +90,7 @@ function run(api, electron, path, token) {
   const { createComposing } = require('./composing.cjs');
   const { createViews } = require('./views.cjs');
   const { createDialogs } = require('./dialogs.cjs');
+  const { createPersons } = require('./persons.cjs');
   const { describeProtocol } = require('./description.cjs');
 
   const targets = createTargets(electron, api);
@@ -106,22 +107,23 @@ function run(api, electron, path, token) {
   });
   const borrows = createBorrows({
     targets, panes, marks: () => marks, event, nudge: composing.nudge, composition: composing.changed,
-    composes: composing.isActive, pressed: (wc) => views.pressed(wc),
+    composes: composing.isActive, pressed: (wc) => pressed(wc),
   });
-  const views = createViews({ targets, taken: (view, host) => borrows.reclaim(view, host) });
+  const persons = createPersons((wc) => api.isAgentInput(wc));
+  const pressed = (/** @type {any} */ wc) => {
+    if (persons.pressed(wc)) event('person.acted', { webContentsId: wc.id });
+  };
+  const views = createViews({ targets, persons, taken: (view, host) => borrows.reclaim(view, host) });
   const marks = createMarks({
     onRealKey: (wc, input) => {
       const kept = borrows.onRealKey(wc, input);
       // An agent's keys in a view pass here too, and look no different.
-      if (!kept && input.type === 'keyDown' && targets.place(wc).kind === 'webview') dialogs.pressed(wc);
+      if (!kept && input.type === 'keyDown' && targets.place(wc).kind === 'webview') pressed(wc);
       return kept;
     },
-    onPointer: (wc, input) => {
-      if (input && /^(mouseDown|touchStart|gestureTap)$/.test(input.type)) dialogs.pressed(wc);
-      borrows.onPointer(wc, input);
-    },
+    onPointer: borrows.onPointer,
   });
-  const dialogs = createDialogs({ targets, isAgent: (wc) => api.isAgentInput(wc), event });
+  const dialogs = createDialogs({ targets, persons });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
 
   /** @param {any} params */
@@ -160,7 +162,7 @@ function run(api, electron, path, token) {
     'target.describe': (params) => targets.describe(String(params.targetId)),
     'keys.send': async (params) => {
       const wc = await undisturbed(params);
-      dialogs.agentActs(wc);
+      persons.agentActs(wc);
       return { sent: marks.send(wc, params.events || []) };
     },
     'dialogs.hold': (params) => dialogs.hold(page(params), !!params.on),
@@ -170,13 +172,11 @@ function run(api, electron, path, token) {
       return within(Promise.resolve(wc.insertText(String(params.text))), 2000, 'guest').then(() => ({}));
     },
     'press.expect': (params) => {
-      const wc = page(params);
-      dialogs.expect(wc);
-      views.expect(wc);
+      persons.expect(page(params));
       return {};
     },
     'borrow.begin': (params) => {
-      dialogs.agentActs(page(params));
+      persons.agentActs(page(params));
       return borrows.begin(params);
     },
     'borrow.end': borrows.end,

@@ -10,27 +10,19 @@
 const ASKED = '-run-dialog';
 /** A box is the person's this long after they have pressed something in that page. */
 const PERSON_MS = 1500;
-/** A press that an agent has announced comes within this time, or has come just before. */
-const AGENT_MS = 300;
-const BEFORE_MS = 50;
 
 /**
  * @param {object} parts
  * @param {ReturnType<typeof import('./targets.cjs').createTargets>} parts.targets
- * @param {(wc: any) => boolean} parts.isAgent whether the input that is being handled is an agent's
- * @param {(name: string, params: object) => void} parts.event
+ * @param {ReturnType<typeof import('./persons.cjs').createPersons>} parts.persons
  */
-function createDialogs({ targets, isAgent, event }) {
+function createDialogs({ targets, persons }) {
   /** @type {Map<number, { undo: () => void, waiting: Set<(accept: boolean, text: string) => void> }>} */
   const held = new Map();
-  /** @type {Map<number, number>} when the person last pressed something in a page */
-  const pressedAt = new Map();
-  /** @type {Map<number, number>} when an agent last announced a press in a view */
-  const agentAt = new Map();
 
   /** @param {any} wc a view of its own that has the focus has it from the person: an agent's press gives it none */
   function isPersons(wc) {
-    if (Date.now() - (pressedAt.get(wc.id) || 0) < PERSON_MS) return true;
+    if (persons.since(wc) < PERSON_MS) return true;
     return targets.place(wc).kind !== 'webview' && wc.isFocused();
   }
 
@@ -58,11 +50,7 @@ function createDialogs({ targets, isAgent, event }) {
         for (const show of theirs) wc.on(ASKED, show);
       },
     });
-    wc.once('destroyed', () => {
-      held.delete(wc.id);
-      pressedAt.delete(wc.id);
-      agentAt.delete(wc.id);
-    });
+    wc.once('destroyed', () => held.delete(wc.id));
     return true;
   }
 
@@ -81,25 +69,8 @@ function createDialogs({ targets, isAgent, event }) {
       if (!on) release(wc.id);
       return { held: on ? hold(wc) : false };
     },
-    /** @param {any} wc a press, a touch or a key that came from a device */
-    pressed: (wc) => {
-      const now = Date.now();
-      if (isAgent(wc) || now - (agentAt.get(wc.id) || 0) < AGENT_MS) return;
-      pressedAt.set(wc.id, now);
-      event('person.acted', { webContentsId: wc.id });
-    },
-    /** @param {any} wc a view in which an agent is about to press, or has just done so by a quicker way */
-    expect: (wc) => {
-      const now = Date.now();
-      agentAt.set(wc.id, now);
-      if (now - (pressedAt.get(wc.id) || 0) < BEFORE_MS) pressedAt.delete(wc.id);
-    },
-    /** @param {any} wc an agent's input in a webview: from now on it is no longer the person's press */
-    agentActs: (wc) => pressedAt.delete(wc.id),
     stop: () => {
       for (const id of Array.from(held.keys())) release(id);
-      pressedAt.clear();
-      agentAt.clear();
     },
   };
 }

@@ -11,9 +11,6 @@
 
 /** A press or a call of the app's is taken for the reason of a focus this long after it. */
 const PRESS_MS = 400;
-/** A press that an agent has announced comes within this time, or has come just before. */
-const AGENT_MS = 300;
-const BEFORE_MS = 50;
 /** How long after its start, and after its commit, a navigation is. */
 const START_MS = 500;
 const COMMIT_MS = 200;
@@ -21,10 +18,11 @@ const COMMIT_MS = 200;
 /**
  * @param {object} parts
  * @param {ReturnType<typeof import('./targets.cjs').createTargets>} parts.targets
+ * @param {ReturnType<typeof import('./persons.cjs').createPersons>} parts.persons
  * @param {(view: any, host: any) => void} parts.taken called when a view has taken the focus from its host
  */
-function createViews({ targets, taken }) {
-  /** @type {Map<number, { view: any, pressedAt: number, agentUntil: number, calledAt: number, navigates: number, undo: () => void }>} */
+function createViews({ targets, persons, taken }) {
+  /** @type {Map<number, { view: any, calledAt: number, navigates: number, undo: () => void }>} */
   const views = new Map();
   let active = false;
 
@@ -35,8 +33,6 @@ function createViews({ targets, taken }) {
     const own = Object.prototype.hasOwnProperty.call(view, 'focus'); // so it is on Electron 22
     const state = {
       view,
-      pressedAt: 0,
-      agentUntil: 0,
       calledAt: 0,
       navigates: 0,
       undo: () => {
@@ -56,7 +52,7 @@ function createViews({ targets, taken }) {
     const onFocus = () => {
       const now = Date.now();
       if (!active || now > state.navigates) return;
-      if (now - state.pressedAt < PRESS_MS || now - state.calledAt < PRESS_MS) return;
+      if (persons.since(view) < PRESS_MS || now - state.calledAt < PRESS_MS) return;
       const { kind, host, window } = targets.place(view);
       if ((kind !== 'web-contents-view' && kind !== 'browser-view') || !host || host.isDestroyed()) return;
       // Another app in front: then it was not the person's focus that was taken.
@@ -84,18 +80,6 @@ function createViews({ targets, taken }) {
     watch,
     start: () => {
       active = true;
-    },
-    /** @param {any} view a press has come: the person's, unless an agent has announced one */
-    pressed: (view) => {
-      const state = views.get(view.id);
-      if (state && Date.now() > state.agentUntil) state.pressedAt = Date.now();
-    },
-    /** @param {any} view an agent is about to press, or has just done so by a quicker way */
-    expect: (view) => {
-      const state = views.get(view.id);
-      if (!state) return;
-      state.agentUntil = Date.now() + AGENT_MS;
-      if (Date.now() - state.pressedAt < BEFORE_MS) state.pressedAt = 0;
     },
     stop: () => {
       active = false;
