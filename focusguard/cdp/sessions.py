@@ -81,3 +81,7 @@ class SessionTable:
     def of_guest(self, guest_id: str) -> list[Session]:
         """Everybody's sessions on a guest and below it."""
         return [s for s in self._sessions.values() if s.guest_id == guest_id]
+
+    def attended(self, guest_id: str) -> bool:
+        """Whether a client has a session of the app's on a guest or below it."""
+        return any(s.client is not None and not s.virtual for s in self.of_guest(guest_id))

@@ -78,6 +78,11 @@ class Guest:
         return str(self.info["targetId"])
 
     @property
+    def frames(self) -> list[Child]:
+        """The frames below it that have a process of their own."""
+        return [child for child in self.children.values() if child.info["type"] in FRAME_TYPES]
+
+    @property
     def inner(self) -> bool:
         """Whether root-session keys would be routed to the host: the guest is an inner WebContents of it.
 

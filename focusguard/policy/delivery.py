@@ -112,6 +112,7 @@ class Delivery:
         """Nothing is held down in a guest that is gone."""
         for key in [key for key in self.held if key[1] == guest.target_id]:
             del self.held[key]
+        self.witness.forget(guest)
 
     def note(self, guest: Guest, job: Job) -> None:
         """A command has been sent: what it holds down, and, of a press without a borrow, whose it is."""

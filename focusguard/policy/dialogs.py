@@ -12,7 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 from focusguard.cdp.sessions import Session, SessionTable
-from focusguard.cdp.targets import FRAME_TYPES, Child, Guest, TargetTree
+from focusguard.cdp.targets import Child, Guest, TargetTree
 from focusguard.policy.flow import Bridge, Upstream
 from focusguard.policy.wire import Wire
 
@@ -70,8 +70,7 @@ class Dialogs:
         """Leave the guests that the last client has left."""
         left, self._left = self._left, set()
         for guest in [self._tree.guests[each] for each in left & self._watched if each in self._tree.guests]:
-            sessions = self._sessions.of_guest(guest.target_id)
-            if any(each.client is not None and not each.virtual for each in sessions):
+            if self._sessions.attended(guest.target_id):
                 continue
             self._watched.discard(guest.target_id)
             self._answer(guest, {})
@@ -155,8 +154,7 @@ class Dialogs:
     # -- out ---------------------------------------------------------------------------------------------------------
     def _everywhere(self, guest: Guest, method: str, params: dict[str, Any]) -> None:
         """Tell the page and its frames, on the guard's own sessions."""
-        frames = [child.session_id for child in guest.children.values() if child.info["type"] in FRAME_TYPES]
-        for session_id in [guest.session_id, *frames]:
+        for session_id in [guest.session_id, *(child.session_id for child in guest.frames)]:
             if session_id is not None:
                 self._wire.post(Upstream(method, params, session_id))
 

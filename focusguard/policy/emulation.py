@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from focusguard.cdp.sessions import Session, SessionTable
-from focusguard.cdp.targets import FRAME_TYPES, Child, Guest, TargetTree
+from focusguard.cdp.targets import Child, Guest, TargetTree
 from focusguard.errors import Code, GuardError
 from focusguard.policy.evidence import ANSWER_SECONDS
 from focusguard.policy.flow import Await, Flow, FlowFault, Handle, TimedOut, Upstream
@@ -109,14 +109,16 @@ class FocusEmulation:
         """Put right what sessions that ended have changed."""
         left, self._left = self._left, set()
         for guest in [self._tree.guests[each] for each in left if each in self._tree.guests]:
-            if guest.target_id in self._driven | self._frozen and not self._attended(guest):
+            if guest.target_id in self._driven | self._frozen and not self._sessions.attended(
+                guest.target_id
+            ):
                 self._alone(guest)
             else:
                 self._apply(guest, again=True)
 
     def rest(self, guest: Guest) -> Flow[None]:
         """What agents have left on is turned off, unless a client has come meanwhile."""
-        if not self._attended(guest):
+        if not self._sessions.attended(guest.target_id):
             self._driven.discard(guest.target_id)
             if guest.target_id in self._frozen:
                 self._wire.post(Upstream(LIFECYCLE, {"state": "active"}, guest.session_id))
@@ -130,23 +132,16 @@ class FocusEmulation:
         for guests in (self._driven, self._frozen, self._thawed):
             guests.discard(guest.target_id)
 
-    def _attended(self, guest: Guest) -> bool:
-        sessions = self._sessions.of_guest(guest.target_id)
-        return any(each.client is not None and not each.virtual for each in sessions)
-
     # -- told --------------------------------------------------------------------------------------------------------
     def _apply(
         self, guest: Guest, *, again: bool = False, only: Child | None = None
     ) -> list[tuple[Owner, Handle]]:
         """Tell the documents that have it wrong; with `again` also those that may have lost it."""
-        owners: list[tuple[Owner, str]] = [(guest, guest.target_id)] if only is None else []
-        for target_id, child in guest.children.items():
-            if child.info["type"] in FRAME_TYPES and (only is None or child is only):
-                owners.append((child, target_id))
+        everyone: list[Owner] = [guest, *guest.frames]
+        kept = guest.target_id in self._driven | self._thawed
         told: list[tuple[Owner, Handle]] = []
-        for owner, target_id in owners:
-            kept = guest.target_id in self._driven | self._thawed
-            wanted = kept or target_id in self._asked.values()
+        for owner in [each for each in everyone if only is None or each is only]:
+            wanted = kept or owner.info["targetId"] in self._asked.values()
             if owner.session_id is None or (wanted == owner.emulated and not (again and wanted)):
                 continue
             owner.emulated = wanted

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Literal
 
-from focusguard.cdp.targets import FRAME_TYPES, Child, Guest
+from focusguard.cdp.targets import Child, Guest
 from focusguard.errors import Code, GuardError
 from focusguard.policy.flow import (
     Await,
@@ -188,7 +188,7 @@ def _strayed(worlds: Worlds, guest: Guest, expression: str) -> Flow[Place | None
     """
     found: list[tuple[int, int, str, str, Child | None]] = []
     roots: list[tuple[str, Child | None]] = [(str(guest.session_id), None)]
-    roots += [(one.session_id, one) for one in guest.children.values() if one.info["type"] in FRAME_TYPES]
+    roots += [(one.session_id, one) for one in guest.frames]
     for session_id, child in roots:
         tree = (yield from call(Upstream("Page.getFrameTree", {}, session_id), ANSWER_SECONDS))["frameTree"]
         for depth, frame_id in _frames(tree, 0):

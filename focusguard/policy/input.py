@@ -9,7 +9,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
-from focusguard.cdp.targets import FRAME_TYPES, Child, Embedding, Guest
+from focusguard.cdp.targets import Child, Embedding, Guest
 from focusguard.errors import Code, GuardError
 from focusguard.policy.borrow import Borrower
 from focusguard.policy.delivery import Delivery, Job
@@ -299,8 +299,7 @@ class InputDesk:
 
 def _believers(guest: Guest) -> list[Guest | Child]:
     """The guest and the frames in it, as far as the guard has sessions on them."""
-    frames = [child for child in guest.children.values() if child.info["type"] in FRAME_TYPES]
-    return [*([guest] if guest.session_id is not None else []), *frames]
+    return [*([guest] if guest.session_id is not None else []), *guest.frames]
 
 
 def _belongs(item: Job | Release | Rest, client: int) -> bool:

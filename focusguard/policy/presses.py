@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from importlib import resources
 from typing import Any
 
-from focusguard.cdp.targets import FRAME_TYPES, Guest
+from focusguard.cdp.targets import Guest
 from focusguard.policy.evidence import ANSWER_SECONDS, MISS_SECONDS
 from focusguard.policy.flow import Await, CallFailed, Flow, FlowFault, Handle, Post, Upstream, call
 from focusguard.policy.wire import Wire
@@ -63,9 +63,10 @@ class PressWitness:
         self._wire = wire
         self._contexts: dict[str, int] = {}
 
-    def forget_session(self, session_id: str) -> None:
-        """A guest is gone."""
-        self._contexts.pop(session_id, None)
+    def forget(self, guest: Guest) -> None:
+        """A guest, or its renderer, is gone, and its world with it."""
+        if guest.session_id is not None:
+            self._contexts.pop(guest.session_id, None)
 
     def ask(self, guest: Guest) -> Question | None:
         """Begin to ask; None where no answer would be certain."""
@@ -145,11 +146,10 @@ class PressWitness:
         frames = [(question.session_id, frame_id) for frame_id in _below(now["frameTree"])]
         if not set(_below(before["frameTree"])) <= {frame_id for _, frame_id in frames}:
             return True
-        for child in list(guest.children.values()):
-            if child.info["type"] in FRAME_TYPES:
-                tree = yield from call(Upstream(TREE, {}, child.session_id), ANSWER_SECONDS)
-                frames.append((child.session_id, child.info["targetId"]))
-                frames += [(child.session_id, frame_id) for frame_id in _below(tree["frameTree"])]
+        for child in guest.frames:
+            tree = yield from call(Upstream(TREE, {}, child.session_id), ANSWER_SECONDS)
+            frames.append((child.session_id, child.info["targetId"]))
+            frames += [(child.session_id, frame_id) for frame_id in _below(tree["frameTree"])]
         if len(frames) > MAX_FRAMES or not question.children <= guest.children.keys():
             return True
         for session_id, frame_id in frames:

@@ -83,6 +83,13 @@ class TestSeen:
         stage.agent.hears(2, {}, session="S1")
         stage.receipt(verdict)
 
+    def test_the_world_of_a_renderer_that_died_is_not_asked_again(self, stage: Stage) -> None:
+        self.test_it_is_asked_beside_the_focus(stage, "handled")
+        stage.t.app.says("Target.targetCrashed", {"targetId": "G1", "status": "killed", "errorCode": 9})
+        stage.t.app.says("Inspector.targetReloadedAfterCrash", {}, session=stage.session)
+        stage.presses(3)
+        stage.asked_first()
+
     def test_the_second_press_asks_in_the_same_world(self, stage: Stage) -> None:
         self.test_it_is_asked_beside_the_focus(stage, "handled")
         stage.agent.says(3, MOUSE, RELEASE, session="S1")

@@ -36,6 +36,15 @@ class TestOwnership:
         assert ids(table().of_target("G", 1)) == ["page", "second"]
         assert ids(table().of_target("F", 2)) == []
 
+    def test_a_guest_is_attended_by_clients_on_sessions_of_the_app(self) -> None:
+        sessions = table()
+        assert sessions.attended("G")
+        for each in ("page", "second", "theirs"):
+            sessions.remove(each)
+        assert not sessions.attended("G"), "the guard's own session is nobody's"
+        sessions.add(Session("tab", 1, "G", "G", virtual=True))
+        assert not sessions.attended("G")
+
     def test_of_a_guest_everybodys(self) -> None:
         assert ids(table().of_guest("G")) == ["page", "frame", "deeper", "second", "theirs", "own"]
 
