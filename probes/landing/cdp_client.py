@@ -8,7 +8,7 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -268,11 +268,11 @@ async def attach_guest(
     return sessions
 
 
-async def focus_node(client: CdpClient, session: str, selector: str) -> None:
-    """`DOM.focus` on an element, as client libraries reach it."""
-    root = (await client.send("DOM.getDocument", {"depth": 0}, session=session))["root"]["nodeId"]
-    found = await client.send("DOM.querySelector", {"nodeId": root, "selector": selector}, session=session)
-    await client.send("DOM.focus", {"nodeId": found["nodeId"]}, session=session)
+async def focus_node(send: Callable[[str, dict[str, Any]], Awaitable[Any]], selector: str) -> None:
+    """`DOM.focus` on an element, as client libraries reach it; `send` is on a session of its page."""
+    root = (await send("DOM.getDocument", {"depth": 0}))["root"]["nodeId"]
+    found = await send("DOM.querySelector", {"nodeId": root, "selector": selector})
+    await send("DOM.focus", {"nodeId": found["nodeId"]})
 
 
 def same_page(one: str, other: str) -> bool:

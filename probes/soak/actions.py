@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 
 from probes.fixture import Fixture, FixtureError
-from probes.landing.cdp_client import CdpClient, CdpError, GuestSessions, attach_guest, find_guest
+from probes.landing.cdp_client import CdpClient, CdpError, GuestSessions, attach_guest, find_guest, focus_node
 from probes.observed import Frame
 
 #: Seconds in which an effect must show.
@@ -266,9 +266,7 @@ async def _tab(agent: Agent) -> Effect:
 # -- focus by script, pages, and the rest --
 async def _dom_focus(agent: Agent) -> Effect:
     await agent.page("document.activeElement && document.activeElement.blur()")
-    root = (await agent.send("DOM.getDocument", {"depth": 0}))["root"]["nodeId"]
-    node = (await agent.send("DOM.querySelector", {"nodeId": root, "selector": "#textarea"}))["nodeId"]
-    await agent.send("DOM.focus", {"nodeId": node})
+    await focus_node(agent.send, "#textarea")
 
     async def effect() -> bool:
         return bool(await agent.page("document.activeElement.id") == "textarea")

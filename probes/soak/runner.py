@@ -344,7 +344,7 @@ async def _compose(
         if judged.swallowed or judged.broken:
             what = f"meant {''.join(meant)!r}, got {got!r}"
             tally.moments.append(Moment(kind="broken", what=what, at_ms=tally.now()))
-        _count_strays(state, tally)
+        _count_strays(state, tally, composing=True)
 
 
 async def _read(plan: Plan, fixture: Fixture, text: str, since: int, tally: Tally) -> None:
@@ -368,7 +368,7 @@ async def _read(plan: Plan, fixture: Fixture, text: str, since: int, tally: Tall
         tally.lost += max(1, sum((Counter(text) - Counter(written[-len(text) :])).values()))
 
 
-def _count_strays(state: State, tally: Tally) -> None:
+def _count_strays(state: State, tally: Tally, *, composing: bool = False) -> None:
     """Count what is seen where it does not belong: the person's letters in a guest, an agent's input in the host."""
     for document in state.documents:
         if document.role == "guest":
@@ -378,7 +378,7 @@ def _count_strays(state: State, tally: Tally) -> None:
             )
         elif document.role == "host":
             inputs = document.records("keydown", "input")
-            tally.leaked += sum(1 for each in inputs if _of_agent(each))
+            tally.leaked += sum(1 for each in inputs if _of_agent(each, composing=composing))
 
 
 def _host_letters(state: State) -> list[str]:
@@ -391,10 +391,12 @@ def _host_letters(state: State) -> list[str]:
     ]
 
 
-def _of_agent(record: Record) -> bool:
-    """The person types letters, spaces and words; agents type digits, Tab and Ctrl+A."""
-    if record.type == "keydown":
+def _of_agent(record: Record, *, composing: bool) -> bool:
+    """The person types letters and nothing else, unless they compose; agents type digits, Tab and Ctrl+A."""
+    if record.type == "keydown" and composing:
         return bool(record.ctrl) or (record.key or "").isdigit() or record.key == "Tab"
+    if record.type == "keydown":
+        return bool(record.ctrl) or (record.key or "") not in LETTERS
     return any(character.isdigit() for character in record.data or "")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Any
 
 import anyio
@@ -99,7 +100,7 @@ async def focus_by_script(app: Bridged) -> None:
 
 
 async def focus_by_protocol(app: Bridged) -> None:
-    await focus_node(app.client, (await app.guest()).root, "#text")
+    await focus_node(partial(app.client.send, session=(await app.guest()).root), "#text")
 
 
 async def type_into_a_field(app: Bridged) -> None:

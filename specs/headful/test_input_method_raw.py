@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import anyio
 import pytest
 
@@ -44,6 +46,6 @@ async def test_a_focused_field_in_the_guest_ends_all_composing(runtime: Runtime,
             session = (await attach_guest(client, await find_guest(client, url), url, frames=False)).root
             emulation = {"enabled": True}  # as every agent's client sets it
             await client.send("Emulation.setFocusEmulationEnabled", emulation, session=session)
-            await focus_node(client, session, "#text")
+            await focus_node(partial(client.send, session=session), "#text")
             await anyio.sleep(0.3)
             assert await typed() != "你好你好"
