@@ -45,12 +45,6 @@ async def guarded(runtime: Runtime, display: Display, janitor: Janitor) -> Async
         yield running
 
 
-@pytest.fixture(scope="module")
-async def raw(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Stage]:
-    async with stage("raw", runtime, display, janitor, window="hidden") as running:
-        yield running
-
-
 class Leaver:
     """A client in a process of its own, and the ways in which it goes."""
 

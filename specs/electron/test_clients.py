@@ -26,18 +26,6 @@ INVENTED = "0123456789ABCDEF0123456789ABCDEF"
 ENDINGS = ("Browser.close", "Browser.crash", "Browser.crashGpuProcess")
 
 
-@pytest.fixture(scope="module")
-async def guarded(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Stage]:
-    async with stage("guarded", runtime, display, janitor, window="hidden") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-async def raw(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Stage]:
-    async with stage("raw", runtime, display, janitor, window="hidden") as running:
-        yield running
-
-
 class Numbered:
     """A client that chooses its ids itself, with two sessions on one guest."""
 

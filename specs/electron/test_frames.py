@@ -7,16 +7,13 @@ from __future__ import annotations
 
 import os
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 
-from focusguard.electron.display import Display
-from focusguard.electron.janitor import Janitor
-from focusguard.electron.runtimes import Runtime
 from probes.observed import Frame, State
-from specs.guarded import SessionName, Stage, stage
+from specs.guarded import SessionName, Stage
 
 pytestmark = [pytest.mark.electron, pytest.mark.anyio]
 
@@ -25,18 +22,6 @@ Eventually = Callable[..., Awaitable[Any]]
 FRAMES: tuple[Frame, ...] = ("main", "same-site", "cross-site", "nested")
 #: The frames that have a session of their own, and which that is.
 OWN: tuple[tuple[Frame, SessionName], ...] = (("cross-site", "frame"), ("nested", "nested"))
-
-
-@pytest.fixture(scope="module")
-async def guarded(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Stage]:
-    async with stage("guarded", runtime, display, janitor, window="hidden") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-async def raw(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Stage]:
-    async with stage("raw", runtime, display, janitor, window="hidden") as running:
-        yield running
 
 
 def typed(state: State) -> dict[str, tuple[list[str], list[str]]]:

@@ -15,10 +15,7 @@ from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed
 
 import focusguard
-from focusguard.electron.display import Display
-from focusguard.electron.janitor import Janitor
-from focusguard.electron.runtimes import Runtime
-from specs.guarded import Stage, endpoint, key_event, stage
+from specs.guarded import Stage, endpoint, key_event
 
 pytestmark = [pytest.mark.electron, pytest.mark.anyio]
 
@@ -95,18 +92,6 @@ LOADING: list[Command] = [
     ("Page.reload", {}),
     ("Target.setAutoAttach", {"autoAttach": True, "waitForDebuggerOnStart": True, "flatten": True}),
 ]
-
-
-@pytest.fixture(scope="module")
-async def guarded(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Stage]:
-    async with stage("guarded", runtime, display, janitor, window="hidden") as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-async def raw(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Stage]:
-    async with stage("raw", runtime, display, janitor, window="hidden") as running:
-        yield running
 
 
 @dataclass

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
@@ -35,12 +36,6 @@ API = """return electron.webContents.getAllWebContents().map((each) => [
 ])"""
 
 
-@pytest.fixture(scope="module")
-async def guarded(runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Stage]:
-    async with stage("guarded", runtime, display, janitor, window="hidden") as running:
-        yield running
-
-
 async def serves(on: Stage, *, guest: int = 0) -> None:
     """A press and a key reach the guest, and the host keeps its focus."""
     since = await on.fresh()
@@ -60,6 +55,23 @@ async def cut_bridge(on: Stage) -> None:
     await link._peer.aclose()
 
 
+@asynccontextmanager
+async def pressed_while_busy(on: Stage) -> AsyncIterator[list[str | None]]:
+    """Inside, a press is on its way to a page that is busy with it; afterwards it has its answer: an error or None."""
+    await on.send("Runtime.evaluate", {"expression": BUSY})
+    x, y = await on.at("button")
+    press = {"type": "mousePressed", "x": x, "y": y, "button": "left", "clickCount": 1}
+    answers: list[str | None] = []
+
+    async def pressing() -> None:
+        answers.append(await on.try_send("Input.dispatchMouseEvent", press))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(pressing)
+        await anyio.sleep(0.1)
+        yield answers
+
+
 class TestTheBridgeGoes:
     """Input that needs it is refused with `browser_bridge_lost`; it comes again by itself."""
 
@@ -70,17 +82,7 @@ class TestTheBridgeGoes:
         assert guarded.guard is not None
         seen: list[str] = []
         guarded.guard.watch(lambda report: seen.append(report.kind))
-        await guarded.send("Runtime.evaluate", {"expression": BUSY})
-        x, y = await guarded.at("button")
-        press = {"type": "mousePressed", "x": x, "y": y, "button": "left", "clickCount": 1}
-        answers: list[str | None] = []
-
-        async def pressing() -> None:
-            answers.append(await guarded.try_send("Input.dispatchMouseEvent", press))
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(pressing)
-            await anyio.sleep(0.1)
+        async with pressed_while_busy(guarded) as answers:
             await cut_bridge(guarded)
             await eventually(lambda: "bridge.lost" in seen)
             refused = await guarded.insert("x")
@@ -124,17 +126,7 @@ class TestTheHost:
     ) -> None:
         """Its guests go with it; what was on its way to them is answered, and the new ones are guests too."""
         await guarded.fresh()
-        await guarded.send("Runtime.evaluate", {"expression": BUSY})
-        x, y = await guarded.at("button")
-        press = {"type": "mousePressed", "x": x, "y": y, "button": "left", "clickCount": 1}
-        answers: list[str | None] = []
-
-        async def pressing() -> None:
-            answers.append(await guarded.try_send("Input.dispatchMouseEvent", press))
-
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(pressing)
-            await anyio.sleep(0.1)
+        async with pressed_while_busy(guarded) as answers:
             await guarded.fixture.execute("main-process", "stage.host.webContents.reload()")
         assert len(answers) == 1
         assert answers[0] is None or answers[0].startswith("browser_error")
