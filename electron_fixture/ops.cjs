@@ -332,6 +332,7 @@ function createOps(stage, journal, registry) {
     state,
     settle,
     rects: (params) => rects(params.guest || 0),
+    frames_take_input: (params) => stage.framesTakeInput(params.guest || 0),
     send_input_event: (params) => {
       const contents = contentsOf(params.webContentsId);
       for (const event of params.events) contents.sendInputEvent(event);

@@ -22,6 +22,7 @@ const { LIMIT } = require('./journal.cjs');
  * @property {number} pid
  * @property {boolean} ready Whether its load event has fired.
  * @property {number} knocks How often it has seen the key that it is knocked at with.
+ * @property {number} moves How often it has seen the mouse move.
  * @property {Object[]} log
  * @property {(channel: string, ...args: any[]) => void} reply
  */
@@ -138,6 +139,7 @@ class Registry {
       pid: (frame && frame.osProcessId) || hello.pid,
       ready: hello.ready,
       knocks: 0,
+      moves: 0,
       log: [],
       reply: replier(event),
     });
@@ -152,6 +154,7 @@ class Registry {
       this.changed();
       return;
     }
+    if (doc && record.type === 'mousemove') doc.moves += 1;
     if (!doc) {
       this.journal.keep(this.journal.stale, Object.assign({ document: id }, record));
       return;

@@ -19,6 +19,8 @@ const BOXES = [
 ];
 const SENTINEL = { x: 900, y: 778, width: 320, height: 110 };
 const FRAMES = ['main', 'same-site', 'cross-site', 'nested'];
+/** Those with a process of their own, each in the one before. */
+const APART = ['cross-site', 'nested'];
 const LOAD_TIMEOUT = 15000;
 /** A page that is covered or off the screen may never take input. */
 const INPUT_TIMEOUT = 2000;
@@ -171,6 +173,41 @@ class Stage {
     while (doc.knocks === before && Date.now() < end) {
       contents.sendInputEvent(/** @type {any} */ ({ type: 'keyUp', keyCode: KNOCK, skipIfUnhandled: true }));
       await pause(25);
+    }
+  }
+
+  /**
+   * Waits until a guest's frames take presses: until one that has a process of its own is drawn together with the page
+   * around it, Chromium gives the page what is pressed in it. A mouse that moves by way of the browser process tells.
+   *
+   * @param {number} index
+   * @returns {Promise<boolean>}
+   */
+  async framesTakeInput(index) {
+    const { contents } = this.guest(index);
+    const dbg = contents.debugger;
+    const corner = { x: 2, y: 2 };
+    dbg.attach('1.3');
+    try {
+      let around = this.registry.find(contents.id, 'main');
+      for (const frame of APART) {
+        const doc = this.registry.find(contents.id, frame);
+        const box = around && (await this.registry.ask(around, 'rects')).frames[frame];
+        if (!doc || !box) return false;
+        corner.x += box.x;
+        corner.y += box.y;
+        const before = doc.moves;
+        const end = Date.now() + INPUT_TIMEOUT;
+        while (doc.moves === before) {
+          if (Date.now() > end) return false;
+          await Promise.race([dbg.sendCommand('Input.dispatchMouseEvent', Object.assign({ type: 'mouseMoved' }, corner)), pause(200)]);
+          await pause(10);
+        }
+        around = doc;
+      }
+      return true;
+    } finally {
+      if (!contents.isDestroyed() && dbg.isAttached()) dbg.detach();
     }
   }
 

@@ -290,6 +290,13 @@ class Fixture:
         """Where the elements of a guest and of the host are."""
         return await self._ask(Rects, "rects", guest=guest)
 
+    async def frames_take_input(self, guest: int = 0) -> bool:
+        """Waits until a press into a guest's cross-site frames goes there; False where that does not come.
+
+        Chromium gives it to the page around a frame until the frame is drawn, each time that the page becomes visible.
+        """
+        return bool(await self.request("frames_take_input", guest=guest))
+
     async def crash_state(self) -> CrashState:
         """Renderers that are gone or stopped. Asks no document."""
         return await self._ask(CrashState, "crash_state")

@@ -197,7 +197,11 @@ class Stage:
     async def click(
         self, element: str, *, guest: int = 0, frame: str = "main", session: SessionName = "root"
     ) -> None:
-        """The agent presses and releases on an element."""
+        """The agent presses and releases on an element, in a frame as soon as that can be pressed."""
+        if frame in ("cross-site", "nested"):
+            if self.person is None:  # a hidden page becomes visible, and draws its frames, when it is driven
+                await self.send("Emulation.setFocusEmulationEnabled", {"enabled": True}, guest=guest)
+            assert await self.fixture.frames_take_input(guest)
         x, y = await self.at(element, guest=guest, frame=frame, session=session)
         await self.mouse("mousePressed", x, y, guest=guest, session=session)
         await self.mouse("mouseReleased", x, y, guest=guest, session=session)

@@ -9,10 +9,23 @@
   const install = () => {
     let heard = 0;
     let latest = [];
+    let astray = false;
+    // A frame with a process of its own gets its presses past this document. Until its first frame is drawn they come here,
+    // with its element as the target, and nothing in it ever hears of them.
+    const belongsToFrame = (event) => {
+      const frame = event.composedPath()[0];
+      if (!/^i?frame$/.test(frame.localName)) return false;
+      const box = frame.getBoundingClientRect();
+      const style = getComputedStyle(frame);
+      const inside = (at, size, before, after) => at >= parseFloat(before) && at < size - parseFloat(after);
+      return inside(event.clientX - box.left - frame.clientLeft, frame.clientWidth, style.paddingLeft, style.paddingRight)
+        && inside(event.clientY - box.top - frame.clientTop, frame.clientHeight, style.paddingTop, style.paddingBottom);
+    };
     const note = (event) => {
       if (!event.isTrusted) return;
       heard += 1;
       latest = latest.concat(event).slice(-TYPES.length);
+      astray = belongsToFrame(event);
     };
     for (const type of TYPES) addEventListener(type, note, { capture: true, passive: true });
     // Up to Chromium 114 at least the counts stand still once the list of slow events is full and nobody observes them.
@@ -22,6 +35,7 @@
     const opaque = () => document.querySelector('embed, object, fencedframe, portal') !== null;
     const seen = () => {
       latest = [];
+      astray = false;
       return { heard, counted: counted() };
     };
     // What became of the press since `before`: null where it was not known when the press was sent.
@@ -31,7 +45,7 @@
         if (before ? heard > before.heard || counted() > before.counted : counted() > 0) {
           const cancelled = latest.some((event) => event.defaultPrevented);
           latest = [];
-          resolve(before ? (cancelled ? 'cancelled' : 'handled') : 'unverified');
+          resolve(!before ? 'unverified' : astray ? 'astray' : cancelled ? 'cancelled' : 'handled');
         } else if (performance.now() - began >= ms) {
           resolve(opaque() ? 'unverified' : 'missed');
         } else {

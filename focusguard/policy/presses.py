@@ -1,7 +1,8 @@
 """Whether a press was seen by the page.
 
 Chromium answers a press with success that it drops: after a navigation it gives a page no input until its first frame,
-which in a hidden window can take a second and more. Whether the document saw it is asked beside the press, never in its
+which in a hidden window can take a second and more; and it gives what is pressed in a cross-site frame to the page around
+it until that frame is drawn. Whether the document saw it is asked beside the press, never in its
 way: before it while the focus is noted, after it while the focus goes home.
 """
 
@@ -125,6 +126,8 @@ class PressWitness:
         asked = f"focusguardPresses.verdict({question.before}, %d)"
         try:
             verdict = yield from self._evaluate(session_id, context_id, asked % 0, LOOK_SECONDS)
+            if verdict == "astray":
+                return "missed"
             if verdict != "missed":
                 return verdict
             if (yield from self._elsewhere(guest, question)):

@@ -29,6 +29,8 @@ THINGS = """<div style="position: fixed; left: 620px; top: 0; width: 250px; back
   <video id="film" controls style="display: block; width: 160px; height: 60px"></video>
   <embed id="plugin" type="application/x-nothing" style="display: block; width: 60px; height: 20px">
   <iframe id="inside" srcdoc="inside" style="display: block; width: 100px; height: 30px"></iframe>
+  <iframe id="border" srcdoc="border" style="display: block; width: 100px; height: 30px; border: 12px solid"></iframe>
+  <iframe id="padding" srcdoc="padding" style="display: block; width: 100px; height: 30px; padding: 12px"></iframe>
   <div id="shadow"></div>
 </div>"""
 PREPARE = f"""
@@ -49,6 +51,8 @@ PLACES: dict[str, tuple[float, float]] = {
     "film": (0.5, 0.9),
     "plugin": (0.5, 0.5),
     "inside": (0.5, 0.5),
+    "border": (0.05, 0.5),
+    "padding": (0.5, 0.1),
     "shadow": (0.5, 0.5),
     "list": (0.5, 0.5),
 }

@@ -151,6 +151,13 @@ class TestMissed:
         stage.t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
         stage.t.silence()
 
+    def test_what_the_page_got_in_place_of_its_frame_is_named_at_once(self, stage: Stage) -> None:
+        stage.sent_first()
+        stage.verdict().answers(says("astray"))
+        stage.focus_goes_home()
+        stage.agent.hears_error(2, "browser_input_not_delivered: the input was sent", session="S1")
+        stage.receipt("missed")
+
     def test_late_is_not_missed(self, stage: Stage) -> None:
         stage.sent_first()
         self.looked_again(stage)
