@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -20,6 +21,9 @@ from probes.observed import Embedding
 from specs.embeddings import embeddings_of
 
 Eventually = Callable[..., Awaitable[Any]]
+
+# A shell starts what runs in its background with SIGINT ignored, and so would be whatever a spec interrupts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 #: A small app with one window; its page says what it sees, one JSON document per line, on standard output.
 APP_MAIN = """'use strict';

@@ -51,6 +51,8 @@
   const strays = [];
   /** @type {Set<() => void>} called when the focus has arrived at home */
   const arrivals = new Set();
+  /** @type {Set<() => void>} called when the page's focus has gone to a guest */
+  const departures = new Set();
   /** Real keys seen; the main process compares it with what it let through. */
   let keysSeen = 0;
   /** The key whose character has not come yet: it is an event of its own, and the focus must not move between the two. */
@@ -311,6 +313,7 @@
       onTold(event, type, target);
       return;
     }
+    if (type === 'blur' && !target.nodeType) for (const wake of Array.from(departures)) wake();
     if (!watching() || !home) {
       if (type === 'blur' && target && target.nodeType === 1) payChange(target);
       return;
@@ -573,6 +576,7 @@
       if (!element) return { state: 'no-element' };
       leases.set(order.lease, { guestId: order.guestId, take: true, watch: false });
       takeFocus(element);
+      await departure();
       if (deepActive().element !== element) {
         leases.delete(order.lease);
         giveBack();
@@ -582,6 +586,23 @@
     leases.set(order.lease, { guestId: order.guestId, take: order.take, watch: !!order.watch });
     const at = home.element;
     return { state: 'held', homeGuest: (isGuestElement(at) && guestIds.get(at)) || 0, seen: keysSeen };
+  }
+
+  /**
+   * Until the page's focus has left by way of the browser: keys that are sent before still come here (met on 9.4).
+   * It does not come where the window does not have the focus.
+   */
+  function departure() {
+    if (!home || !home.pageFocus || !document.hasFocus()) return Promise.resolve(undefined);
+    return new Promise((resolve) => {
+      const done = () => {
+        clearTimeout(timer);
+        departures.delete(done);
+        resolve(undefined);
+      };
+      const timer = setTimeout(done, ARRIVAL_MS);
+      departures.add(done);
+    });
   }
 
   /** @param {any} element */
