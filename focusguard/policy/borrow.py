@@ -34,6 +34,8 @@ PACE_MS = 250
 RECHECK_MS = 50
 #: Seconds for the bridge to carry out a request beyond the waits it was asked for.
 BRIDGE_SECONDS = 2.0
+#: Longest wait for room between the words that the person composes, milliseconds.
+WORD_MS = 2000
 #: Seconds to wait while another action on the same host has the focus.
 TURN_SECONDS = 15.0
 #: What the pane may say before a command is sent; anything else means that the person's focus is not safe.
@@ -172,6 +174,34 @@ class Borrower:
         if guest.host_id in self._wire.composing and not guest.inner:
             raise self._refusal(Code.USER_COMPOSING)
 
+    def composes(self, guest: Guest) -> bool:
+        """Whether the person composes word after word in the window that the guest is part of."""
+        return (
+            guest.host_id in self._wire.composers
+            and self._wire.bridge_here
+            and guest.web_contents_id is not None
+        )
+
+    def room(self, guest: Guest) -> Flow[None]:
+        """Wait until what changes in a guest does no harm to a person who composes: between two of their words.
+
+        Raises:
+            GuardError: they leave no room.
+        """
+        if not self.composes(guest):
+            return
+        try:
+            params = {"webContentsId": guest.web_contents_id, "longestMs": WORD_MS}
+            yield from call(Bridge("host.room", params), BRIDGE_SECONDS + WORD_MS / 1000)
+        except CallFailed as fault:
+            if fault.error.get("code") == "composing":
+                raise self._refusal(Code.USER_COMPOSING) from None
+            raise GuardError(Code.ERROR, "the guest is gone; nothing was sent") from None
+        except TimedOut:
+            raise self._refusal(Code.FOCUS_GUARD_UNAVAILABLE) from None
+        except Gone:
+            raise self._refusal(Code.BRIDGE_LOST) from None
+
     def announce(self, guest: Guest) -> None:
         """Tell the bridge of a press that needs no borrow.
 
@@ -195,7 +225,8 @@ class Borrower:
             raise self._refusal(
                 Code.FOCUS_GUARD_UNAVAILABLE, "another agent action holds the focus; nothing was sent"
             ) from None
-        pace_ms = PACE_MS if self._pace == "between-keys" else 0
+        longest = WORD_MS if self.composes(guest) else PACE_MS
+        pace_ms = longest if self._pace == "between-keys" else 0
         try:
             held = yield from hands.begin(guest, take=take, pace_ms=pace_ms, ready_ms=PANE_MS)
             state = str(held.get("state"))
@@ -257,6 +288,11 @@ class Borrower:
         yield Sleep(seconds)
         yield from self.end(lease)
         yield from self.repair(guest)
+
+    def repair_later(self, guest: Guest) -> None:
+        """As `repair`, beside whatever comes next: no sentry sees what changes in a frame of another process."""
+        if guest.inner and self._wire.bridge_here:
+            self._wire.flows.start(self.repair(guest))
 
     def repair(self, guest: Guest) -> Flow[None]:
         """Focus inside a guest may have taken the input method from the person's field: have it look there again."""

@@ -83,15 +83,17 @@ class Delivery:
                 Code.REFUSED,
                 f"Electron {self._wire.electron} gives no touches to an offscreen page; use the mouse",
             )
+        if self.disturbs(job):
+            self._borrower.check_composing(guest)
+
+    def disturbs(self, job: Job) -> bool:
+        """Whether the command may change a page's text input state."""
         treatment = job.rule.treatment
         if treatment is Treatment.POINTER:
-            disturbs = borrows(job.method, job.params)
-        elif treatment is Treatment.KEY:
-            disturbs = job.params.get("type") != "keyUp"
-        else:
-            disturbs = treatment is not Treatment.GESTURE  # each step of one is looked at
-        if disturbs:
-            self._borrower.check_composing(guest)
+            return borrows(job.method, job.params)
+        if treatment is Treatment.KEY:
+            return job.params.get("type") != "keyUp"
+        return treatment is not Treatment.GESTURE  # each step of one is looked at
 
     def may_drop(self, guest: Guest, job: Job) -> bool:
         """Whether the page has to be asked first: on 9.4 a hidden one stays so, and drops its touches and wheels."""

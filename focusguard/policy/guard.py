@@ -32,6 +32,7 @@ from focusguard.policy.input import InputDesk
 from focusguard.policy.navigation import Navigator
 from focusguard.policy.paint import PaintWatch
 from focusguard.policy.receipts import Receipts
+from focusguard.policy.scripts import ScriptTurns
 from focusguard.policy.table import INPUT_BOUND, STOPPING, Rule, Treatment, rule_for
 from focusguard.policy.wire import DEAD, Caller, Wire
 
@@ -78,6 +79,7 @@ class Guard:
         self._borrower = Borrower(
             self._wire, options.pace, without_bridge=None if options.bridge_expected else host_target
         )
+        self._scripts = ScriptTurns(self._wire, self._borrower)
         self._navigator = Navigator(self._wire, self._borrower)
         self._paint = PaintWatch(self._wire, self._worlds)
         self._receipts = Receipts(self._wire)
@@ -280,7 +282,19 @@ class Guard:
             self._emulation.lifecycle(self._guest_of(session), messages.params_of(message).get("state"))
         if caller.method in STOPPING:
             self._stopping.add(session.id)
+        if self._scripts.must_wait(guest, caller.method):
+            flow = self._forward_in_turn(guest, caller, session, message)
+            self._start(flow, lambda _: None, caller)
+            return
         self._wire.forward(caller, message, session.id, bound, late)
+
+    def _forward_in_turn(
+        self, guest: Guest, caller: Caller, session: Session, message: Envelope
+    ) -> Flow[None]:
+        yield from self._scripts.wait(guest)
+        if not self._wire.session_here(session):
+            raise GuardError(Code.ERROR, "the session is gone; nothing was sent")
+        self._wire.forward(caller, message, session.id)
 
     def _fail_if_dead(self, guest: Guest, caller: Caller) -> None:
         if guest.crashed:
@@ -352,6 +366,7 @@ class Guard:
             self._dialogs.chooser_opened(guest, params)
 
     def _guest_gone(self, guest: Guest) -> None:
+        self._scripts.forget(guest)
         self._dialogs.guest_gone(guest)
         self._emulation.guest_gone(guest)
         self._input.guest_gone(guest)
@@ -490,12 +505,12 @@ class Guard:
             return
         if event.event == "target.changed":
             self._discovery.reconsider()
-        elif event.event == "composition" and event.params.get("open"):
-            self._wire.composing.add(event.params.get("hostWebContentsId"))
         elif event.event == "composition":
-            self._wire.composing.discard(event.params.get("hostWebContentsId"))
+            host = event.params.get("hostWebContentsId")
+            now, active = bool(event.params.get("open")), bool(event.params.get("active"))
+            self._wire.note_composing(host, now=now, active=active)
         elif event.event == "target.gone":
-            self._wire.composing.discard(event.params.get("webContentsId"))
+            self._wire.note_composing(event.params.get("webContentsId"), now=False, active=False)
         self._wire.report(f"bridge.{event.event}", **event.params)
 
     def _bridge_answered(self, event: effects.BridgeAnswered) -> None:

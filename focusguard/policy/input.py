@@ -76,7 +76,7 @@ class InputDesk:
         self._emulation = emulation
         self._lanes: dict[str, Lane] = {}
         self._delivery = Delivery(wire, borrower, paint)
-        self._keyboard = Keyboard(wire, worlds, self._delivery, emulation)
+        self._keyboard = Keyboard(wire, worlds, borrower, self._delivery, emulation)
         self._pointer = Pointer(borrower, self._delivery, emulation)
         #: Guests that are no webviews and have had a frame since they were told that they have the focus.
         self._shown: set[str] = set()
@@ -134,7 +134,7 @@ class InputDesk:
     def _pump(self, lane: Lane) -> None:
         while lane.waiting and not lane.busy:
             item = lane.waiting.popleft()
-            if isinstance(item, Job) and self._passes(lane.guest, item) and self._awake(lane.guest, item):
+            if isinstance(item, Job) and self._passes(lane.guest, item) and self._at_once(lane.guest, item):
                 self._pass(lane, item)
             else:
                 self._carry_out(lane, item)
@@ -166,6 +166,12 @@ class InputDesk:
             return False
         return not job.session.main and (treatment is Treatment.KEY or not guest.inner)
 
+    def _at_once(self, guest: Guest, job: Job) -> bool:
+        """Whether there is nothing to wait for first."""
+        return self._awake(guest, job) and not (
+            self._delivery.disturbs(job) and self._borrower.composes(guest)
+        )
+
     def _awake(self, guest: Guest, job: Job) -> bool:
         """Whether a guest takes input that is simply sent on.
 
@@ -194,6 +200,8 @@ class InputDesk:
 
         def answered() -> None:
             self._receipts.tell(caller, job.receipt, None)
+            if self._delivery.disturbs(job):
+                self._borrower.repair_later(lane.guest)
             lane.passing.discard(number)
             if not lane.passing and lane.drained is not None:
                 lane.drained.settle()
@@ -238,11 +246,12 @@ class InputDesk:
         treatment = item.rule.treatment
         if not guest.inner:
             yield from self._show(guest)
-            self._delivery.check_way(guest, item)
-            if self._passes(guest, item):
-                return (yield from self._delivery.sent_on(guest, item))
-            if treatment is not Treatment.GESTURE:
-                return (yield from self._keyboard.own_tree(guest, item))
+        if self._passes(guest, item):
+            if self._delivery.disturbs(item):
+                yield from self._borrower.room(guest)
+            return (yield from self._delivery.sent_on(guest, item))
+        if not guest.inner and treatment is not Treatment.GESTURE:
+            return (yield from self._keyboard.own_tree(guest, item))
         if treatment is Treatment.KEY:
             return (yield from self._keyboard.key(guest, item))
         if treatment is Treatment.TEXT:

@@ -8,7 +8,7 @@ from typing import Any
 from focusguard.cdp.targets import Child, Embedding, Guest
 from focusguard.errors import Code, GuardError
 from focusguard.policy import keys
-from focusguard.policy.borrow import BRIDGE_SECONDS
+from focusguard.policy.borrow import BRIDGE_SECONDS, Borrower
 from focusguard.policy.delivery import Delivery, Job
 from focusguard.policy.emulation import FocusEmulation
 from focusguard.policy.evidence import ANSWER_SECONDS, Place, Worlds, locate
@@ -35,9 +35,17 @@ _NOTHING_TAKES_TEXT = "nothing that takes text has the guest's focus; nothing wa
 class Keyboard:
     """Carries out keys and text."""
 
-    def __init__(self, wire: Wire, worlds: Worlds, delivery: Delivery, emulation: FocusEmulation) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        worlds: Worlds,
+        borrower: Borrower,
+        delivery: Delivery,
+        emulation: FocusEmulation,
+    ) -> None:
         self._wire = wire
         self._worlds = worlds
+        self._borrower = borrower
         self._delivery = delivery
         self._emulation = emulation
 
@@ -125,6 +133,7 @@ class Keyboard:
         Electron ends, app and all, when a key or text meets a field in a cross-site frame of an offscreen page
         (measured on 9.4, 22.3, 25.1 and 33.2), so it is not sent.
         """
+        yield from self._room(guest, job)
         typed = job.rule.treatment is Treatment.KEY
         types = keys.event_types(job.params) if typed else _TEXT_TYPES
         place = yield from locate(self._worlds, guest, [*types, "keypress"])
@@ -150,6 +159,12 @@ class Keyboard:
             yield from self._delivery.seen(job, watch)
         return result
 
+    def _room(self, guest: Guest, job: Job) -> Flow[None]:
+        """A release changes next to nothing, and must not be late."""
+        if job.params.get("type") != "keyUp":
+            yield from self._borrower.room(guest)
+        self._delivery.check_wanted(job)
+
     def _locate(self, guest: Guest, job: Job) -> Flow[Place]:
         place = yield from locate(self._worlds, guest, [*keys.event_types(job.params), "keypress"])
         return place
@@ -158,7 +173,7 @@ class Keyboard:
         self, guest: Guest, job: Job, place: Place, send: Bridge, types: list[str], *, character: bool
     ) -> Flow[dict[str, Any]]:
         """Send through the bridge and answer when the page has handled it."""
-        self._delivery.check_wanted(job)
+        yield from self._room(guest, job)
         watch = yield Post(self._delivery.watch(place, types, character=character))
         sent = yield Post(send)
         self._delivery.note(guest, job)
@@ -168,14 +183,20 @@ class Keyboard:
         except Gone:
             raise GuardError(Code.BRIDGE_LOST, "the bridge went away while the input was sent") from None
         except (CallFailed, TimedOut) as fault:
+            if isinstance(fault, CallFailed) and fault.error.get("code") == "composing":
+                raise GuardError(Code.USER_COMPOSING) from None
             raise GuardError(Code.ERROR, f"the app did not take the input: {fault}") from None
         yield from self._delivery.seen(job, watch)
         return {}
 
     def _to_frame(self, guest: Guest, child: Child, job: Job) -> Flow[dict[str, Any]]:
         """To a frame with a process of its own: its session routes exactly (input_handler.cc)."""
-        self._delivery.check_wanted(job)
+        yield from self._room(guest, job)
         job.receipt.way, job.receipt.frame_id = "frame-session", child.info["targetId"]
         handle = yield Post(Upstream(job.method, job.params, child.session_id, job.raw or None))
         self._delivery.note(guest, job)
-        return (yield from self._delivery.answered(handle))
+        try:
+            return (yield from self._delivery.answered(handle))
+        finally:
+            if self._delivery.disturbs(job):
+                self._borrower.repair_later(guest)

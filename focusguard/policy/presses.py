@@ -1,9 +1,9 @@
 """Whether a press was seen by the page.
 
 Chromium answers a press with success that it drops: after a navigation it gives a page no input until its first frame,
-which in a hidden window can take a second and more; and it gives what is pressed in a cross-site frame to the page around
-it until that frame is drawn. Whether the document saw it is asked beside the press, never in its
-way: before it while the focus is noted, after it while the focus goes home.
+which in a hidden window can take a second and more. What is pressed in a cross-site frame it gives to the page around
+until that frame is drawn. Whether the document saw it is asked beside the press, never in its way: before it while the
+focus is noted, after it while the focus goes home.
 """
 
 from __future__ import annotations

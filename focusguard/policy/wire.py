@@ -53,6 +53,8 @@ class Wire:
         self.bridge_number = 0
         #: Hosts (WebContents ids) in which the person has a composition open, as the bridge tells.
         self.composing: set[int | None] = set()
+        #: Those in which they compose word after word, whether or not one is open just now.
+        self.composers: set[int | None] = set()
         self.upstream_here = True
         self._sessions = sessions
         self._next_id = 1
@@ -246,10 +248,16 @@ class Wire:
         else:
             handle.settle(event.result or {})
 
+    def note_composing(self, host: int | None, *, now: bool, active: bool) -> None:
+        """What the bridge tells of a person's input method."""
+        for hosts, here in ((self.composing, now), (self.composers, now or active)):
+            (hosts.add if here else hosts.discard)(host)
+
     def bridge_lost(self) -> None:
         """Nobody gets an answer from the bridge any more."""
         self.bridge_here = False
         self.composing.clear()
+        self.composers.clear()
         requests, self._requests = self._requests, {}
         for handle in requests.values():
             handle.settle(fault=Gone("the bridge is gone"))

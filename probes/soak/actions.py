@@ -63,18 +63,22 @@ class Agent:
         self.marks = itertools.count(1)
 
     async def at(self, element: str) -> tuple[float, float]:
-        """The centre of an element, CSS pixels of the guest, with the page scrolled back to its beginning.
-
-        Chromium finds the frame under a press by the last frame that was painted, so a scroll has to be painted first.
-        """
+        """The centre of an element, CSS pixels of the guest, with the page scrolled back to its beginning."""
+        await self.scroll_back()
         box = await self.page(
-            "(async () => {"
-            " const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));"
-            " if (scrollX || scrollY) { scrollTo(0, 0); for (let n = 0; n < 3; n += 1) await painted(); }"
-            f" const box = document.getElementById({element!r}).getBoundingClientRect();"
+            f"(() => {{ const box = document.getElementById({element!r}).getBoundingClientRect();"
             " return [box.x + box.width / 2, box.y + box.height / 2]; })()"
         )
         return float(box[0]), float(box[1])
+
+    async def scroll_back(self) -> None:
+        """Chromium finds the frame under a press by what was painted last, so a scroll has to be painted first."""
+        await self.page(
+            "(async () => {"
+            " const painted = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done)));"
+            " if (scrollX || scrollY) { scrollTo(0, 0); for (let n = 0; n < 3; n += 1) await painted(); }"
+            "})()"
+        )
 
     def mark(self) -> str:
         """A text that no person types and no other action uses: digits."""
@@ -120,17 +124,24 @@ class Agent:
         """One of the page's own counters."""
         return int(await self.page(f"window.fixturePage.snapshot().counters[{name!r}] || 0"))
 
+    async def run(self, code: str) -> Any:
+        """Run a script in the guest, through the guard as any client does."""
+        answer = await self.send("Runtime.evaluate", {"expression": code, "returnByValue": True})
+        return answer["result"].get("value")
+
+    async def empty_focus(self) -> None:
+        """Have nothing in the guest's page focused."""
+        await self.run("document.activeElement && document.activeElement.blur()")
+
     async def focus(self, element: str, frame: Frame = "main") -> None:
-        """Give an element the guest's own focus, past the guard; a frame may still be on its way."""
-        until = anyio.current_time() + EFFECT_SECONDS
-        while True:
-            try:
-                await self.fixture.focus_guest(element, guest=self.guest, frame=frame)
-                return
-            except FixtureError:
-                if anyio.current_time() > until:
-                    raise
-                await anyio.sleep(0.02)
+        """Give an element the guest's own focus; one in a frame by a press, for the frame may have its own process."""
+        if frame == "main":
+            await focus_node(self.send, f"#{element}")
+            return
+        await self.scroll_back()
+        x, y = (await self.fixture.rects(self.guest)).element(element, frame).centre
+        await self.mouse("mousePressed", x, y)
+        await self.mouse("mouseReleased", x, y)
 
 
 async def seen(effect: Effect) -> bool:
@@ -160,13 +171,13 @@ def _counts(element: str, counter: str, **more: Any) -> Perform:
     return perform
 
 
-def _focuses(element: str, frame: str = "main") -> Perform:
+def _focuses(element: str) -> Perform:
     async def perform(agent: Agent) -> Effect:
-        await agent.page("document.activeElement && document.activeElement.blur()", frame)
+        await agent.empty_focus()
         await agent.click(element)
 
         async def effect() -> bool:
-            return bool(await agent.page("document.activeElement.dataset.field || ''", frame))
+            return bool(await agent.page("document.activeElement.dataset.field || ''"))
 
         return effect
 
@@ -265,7 +276,7 @@ async def _tab(agent: Agent) -> Effect:
 
 # -- focus by script, pages, and the rest --
 async def _dom_focus(agent: Agent) -> Effect:
-    await agent.page("document.activeElement && document.activeElement.blur()")
+    await agent.empty_focus()
     await focus_node(agent.send, "#textarea")
 
     async def effect() -> bool:
@@ -275,7 +286,7 @@ async def _dom_focus(agent: Agent) -> Effect:
 
 
 async def _script_focus(agent: Agent) -> Effect:
-    await agent.page("document.activeElement && document.activeElement.blur()")
+    await agent.empty_focus()
     code = "window.focus(); document.getElementById('combobox').focus()"
     await agent.send("Runtime.evaluate", {"expression": code, "userGesture": True})
 
@@ -335,7 +346,7 @@ def _another_document(agent: Agent, before: float) -> Effect:
 
 async def _focus_itself(agent: Agent) -> Effect:
     """The page takes the focus again and again, as pages with timers do."""
-    await agent.page("document.activeElement && document.activeElement.blur()")
+    await agent.empty_focus()
     code = """(() => {
       let left = window.timesLeft = 10;
       const timer = setInterval(() => {

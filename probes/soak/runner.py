@@ -41,9 +41,7 @@ LETTERS = string.ascii_lowercase
 #: Keystrokes after which the person's text is read and cleared, so that no field grows without end.
 BATCH = 250
 #: What the guard itself says when an input method has lost something of the person's.
-REPORTED = ("bridge.key.lost", "bridge.input-method.silent")
-#: Words after which the field is read, in a soak with an input method.
-WORDS_TOGETHER = 20
+REPORTED = ("bridge.key.lost", "bridge.input-method.silent", "bridge.composition.broken")
 WARM_UP_SECONDS = 2.0
 #: Where a key in the host page has not reached the person's field: the page itself, and the element of a guest.
 NO_FIELD = frozenset({"body", "iframe"})
@@ -317,34 +315,44 @@ async def _compose(
     turn: anyio.Lock,
     progress: Progress,
 ) -> None:
+    """The person composes word after word without a pause, and the field is read when they have done."""
     chance = random.Random(plan.seed)
+    words: list[tuple[str, str]] = []
+    while sum(len(keys) for keys, _ in words) < plan.keystrokes:
+        words.append(chance.choice(WORDS[engine]))
+    meant = [text for _, text in words]
     tally.began = anyio.current_time()
-    while tally.typed < plan.keystrokes:
-        since = (await fixture.state(logs=False)).seq
-        before = await _written(fixture, await fixture.state(since=since), plan.host_field)
-        meant: list[str] = []
-        while len(meant) < WORDS_TOGETHER and tally.typed < plan.keystrokes:
-            keys, text = chance.choice(WORDS[engine])
-            await person.type(keys, plan.rate, jitter=0.4, seed=plan.seed + tally.typed)
-            meant.append(text)
-            tally.typed += len(keys)
-            done = sum(each.done for each in tally.counts.values())
-            progress(tally.typed, done, sum(each.swallowed + each.broken for each in tally.words))
-        async with turn:
-            whole = before + "".join(meant)
-            with anyio.move_on_after(WARM_UP_SECONDS):
-                while await _written(fixture, await fixture.state(since=since), plan.host_field) != whole:
-                    await anyio.sleep(0.05)
-            state = await fixture.state(since=since)
-            began = len(state.host.records("compositionstart"))
-            got = (await _written(fixture, state, plan.host_field))[len(before) :]
-        due = sum(compositions(engine, word) for word in meant)
-        judged = judge(meant, got, began, due)
-        tally.words.append(judged)
-        if judged.swallowed or judged.broken:
-            what = f"meant {''.join(meant)!r}, got {got!r}"
-            tally.moments.append(Moment(kind="broken", what=what, at_ms=tally.now()))
-        _count_strays(state, tally, composing=True)
+    since = (await fixture.state(logs=False)).seq
+    before = await _written(fixture, await fixture.state(since=since), plan.host_field)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(_watch_progress, plan, tally, progress)
+        typed = "".join(keys for keys, _ in words)
+        await person.type(typed, plan.rate, jitter=0.4, seed=plan.seed)
+        tasks.cancel_scope.cancel()
+    tally.typed += len(typed)
+    async with turn:
+        whole = before + "".join(meant)
+        with anyio.move_on_after(WARM_UP_SECONDS):
+            while await _written(fixture, await fixture.state(since=since), plan.host_field) != whole:
+                await anyio.sleep(0.05)
+        state = await fixture.state(since=since)
+        began = len(state.host.records("compositionstart"))
+        got = (await _written(fixture, state, plan.host_field))[len(before) :]
+    due = sum(compositions(engine, word) for word in meant)
+    judged = judge(meant, got, began, due)
+    tally.words.append(judged)
+    if judged.swallowed or judged.broken:
+        what = f"meant {''.join(meant)!r}, got {got!r}"
+        tally.moments.append(Moment(kind="broken", what=what, at_ms=tally.now()))
+    _count_strays(state, tally, composing=True)
+
+
+async def _watch_progress(plan: Plan, tally: Tally, progress: Progress) -> None:
+    """What has been typed by now, by the schedule."""
+    while True:
+        done = sum(each.done for each in tally.counts.values())
+        progress(min(plan.keystrokes, int(tally.now() / 1000 * plan.rate)), done, 0)
+        await anyio.sleep(0.5)
 
 
 async def _read(plan: Plan, fixture: Fixture, text: str, since: int, tally: Tally) -> None:

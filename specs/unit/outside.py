@@ -366,9 +366,10 @@ class Outside:
             result = choose([self._held, self._held, self._refused, lambda _: None])(choose)
         else:
             result = choose([{}, {}, None])
-        error = (
-            None if result is not None else {"code": "pane-unavailable", "message": "the host page is busy"}
-        )
+        error = None
+        if result is None:
+            code = choose(["pane-unavailable", "composing"])
+            error = {"code": code, "message": "the host page is busy"}
         if result is not None and result.get("state") == "held":
             self.leases.add(result["lease"])
         self.feed(effects.BridgeAnswered(asked.request, result, error))
@@ -388,9 +389,11 @@ class Outside:
         return ("webview", "webview", "browser-view", "offscreen")[int(guest[1:]) % 4]
 
     def compose(self, open_: bool) -> None:
-        """The person begins or ends to compose in the host."""
+        """The person begins to compose in the host, ends a word, or having ended one stops."""
+        active = open_ or self.composing
         self.composing = open_
-        self.feed(effects.BridgeTold("composition", {"hostWebContentsId": 1, "open": open_}))
+        facts = {"hostWebContentsId": 1, "open": open_, "active": active}
+        self.feed(effects.BridgeTold("composition", facts))
 
     def _held(self, _: object) -> Message:
         return {"state": "held", "lease": self.serial(), "waitedMs": 0}

@@ -124,3 +124,8 @@ def pressed(t: Transcript, session: str = "S1", params: dict[str, Any] | None = 
     """The pane holds the person's focus, and the press goes out."""
     t.bridge.gets("borrow.begin").answers(HELD)
     return t.app.gets(MOUSE, params or PRESS, session=session)
+
+
+def repaired(t: Transcript) -> None:
+    """Nothing in the guest's page tells of what changes in a frame of another process."""
+    t.bridge.gets("host.repair").answers({"nudged": True})

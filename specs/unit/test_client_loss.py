@@ -22,6 +22,7 @@ from specs.unit.strokes import (
     key_is_sent,
     lingers,
     pressed,
+    repaired,
     roused,
     shows,
 )
@@ -188,6 +189,7 @@ class TestInput:
         agent.attaches("CROSS", "SF")
         agent.says(1, KEY, key("a"), session="SF")
         t.app.gets(KEY, session="SF").answers()
+        repaired(t)
         agent.hears(1, session="SF")
         agent.says(2, MOUSE, PRESS, session="SF")
         emulates(t, guest.session)
@@ -208,6 +210,7 @@ class TestInput:
         agent.attaches("CROSS", "SF")
         agent.says(1, KEY, key("a"), session="SF")
         t.app.gets(KEY, session="SF").answers()
+        repaired(t)
         agent.hears(1, session="SF")
         t.app.says("Target.detachedFromTarget", {"sessionId": frame}, session=guest.session)
         agent.leaves()

@@ -146,6 +146,11 @@ class TestATreeOfItsOwn:
         assert not [call for call in t.app.calls if call.method == MOUSE]
 
 
+def no_room(t: Transcript) -> None:
+    """The bridge has waited for the end of the word, and it has not come."""
+    t.bridge.gets("host.room").fails("the person is composing text", "composing")
+
+
 @pytest.mark.parametrize("kind", VIEWS)
 class TestTheWindowsComposition:
     """A view shares the window's input method: what changes in it ends the composition in the host."""
@@ -175,6 +180,8 @@ class TestTheWindowsComposition:
         agent.says(1, method, params, session="S1")
         if first and not method.startswith("Page."):
             shows(t, guest)
+        if not method.startswith("Page.") and method != TAP:
+            no_room(t)
         error = agent.hears_error(1, "browser_user_composing", session="S1")
         assert error["data"] == {"code": "browser_user_composing", "retryable": True}
         t.silence()

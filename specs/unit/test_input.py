@@ -19,6 +19,7 @@ from specs.unit.strokes import (
     key_arrives,
     key_is_sent,
     pressed,
+    repaired,
     roused,
     types,
     with_focus,
@@ -176,11 +177,13 @@ class TestFrames:
         t.page_says(guest.session, frame="CROSS")
         t.page_says(frame)
         t.app.gets(KEY, key("a"), session=frame).answers()
+        repaired(t)
         agent.hears(1, {}, session="S1")
         agent.says(2, "Input.insertText", {"text": "hi"}, session="S1")
         t.page_says(guest.session, frame="CROSS")
         t.page_says(frame)
         t.app.gets("Input.insertText", {"text": "hi"}, session=frame).answers()
+        repaired(t)
         agent.hears(2, {}, session="S1")
         t.silence()
 
@@ -194,6 +197,7 @@ class TestFrames:
         t.page_says(outer, frame="INNER")
         t.page_says(inner)
         t.app.gets(KEY, key("a"), session=inner).answers()
+        repaired(t)
         agent.hears(1, {}, session="S1")
         t.silence()
 
@@ -226,6 +230,7 @@ class TestFrames:
         t.page_says(frame)
         t.app.gets(KEY, session=frame)
         t.app.says("Target.detachedFromTarget", {"sessionId": frame}, session=guest.session)
+        repaired(t)
         agent.hears_error(1, "browser_error: the target closed before it answered", session="S1")
         t.silence()
 
@@ -235,6 +240,7 @@ class TestFrames:
         agent.attaches("CROSS", "SF")
         agent.says(1, KEY, key("a"), session="SF")
         t.app.gets(KEY, key("a"), session="SF").answers()
+        repaired(t)
         agent.hears(1, {}, session="SF")
         t.silence()
 
@@ -284,6 +290,7 @@ class TestText:
         t.page_says(guest.session, frame="CROSS")
         t.page_says(frame)
         t.app.gets("Input.imeSetComposition", session=frame).answers()
+        repaired(t)
         agent.hears(1, {}, session="S1")
         t.silence()
 

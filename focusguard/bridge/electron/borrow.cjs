@@ -15,8 +15,6 @@ const { replay } = require('./keymap.cjs');
 const { createLedger } = require('./ledger.cjs');
 
 const TYPING_MS = 200;
-/** The same for somebody who composes: the input method must not be disturbed just before a key. */
-const COMPOSING_MS = 500;
 const END_MS = 500;
 const HOME_MS = 300;
 /** Longest time that the focus is left in a guest for an agent. */
@@ -65,10 +63,11 @@ const MAX_QUEUE = 2000;
  * @param {(name: string, params: object) => void} parts.event
  * @param {(host: any) => void} parts.nudge
  * @param {(host: any, open: boolean) => void} parts.composition
- * @param {(host: any) => boolean} parts.composes whether the person composes, or has just done so
+ * @param {(host: any) => boolean} parts.composes whether the person composes word after word
+ * @param {(host: any, longest: number) => Promise<number>} parts.room resolves when they leave room between two words; ms waited
  * @param {(wc: any) => void} parts.pressed a press that went into a page by whatever way
  */
-function createBorrows({ targets, panes, marks, event, nudge, composition, composes, pressed }) {
+function createBorrows({ targets, panes, marks, event, nudge, composition, composes, room, pressed }) {
   /** @type {Map<number, Place>} */
   const places = new Map();
   /** @type {Map<number, Set<Lease>>} guest id to leases whose keys are caught */
@@ -255,7 +254,6 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
     const place = places.get(host.id);
     if (message.event === 'composition') {
       composition(host, !!message.open);
-      event('composition', { hostWebContentsId: host.id, open: !!message.open });
     } else if (message.event === 'input-method-silent') {
       event('input-method.silent', { hostWebContentsId: host.id });
       nudge(host);
@@ -299,12 +297,11 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
 
   /**
    * @param {number} wanted longest wait, 0: none @param {any} host
-   * @returns {Promise<number>} ms waited for the gap after the person's next key
+   * @returns {Promise<number>} ms waited for the gap after the person's next key, or between two words
    */
   function pace(wanted, host) {
-    const active = composes(host);
-    if (!(wanted > 0) || clock() - lastKeyAt > (active ? COMPOSING_MS : TYPING_MS)) return Promise.resolve(0);
-    const longest = active ? Math.max(wanted, COMPOSING_MS) : wanted;
+    if (wanted > 0 && composes(host)) return room(host, wanted);
+    if (!(wanted > 0) || clock() - lastKeyAt > TYPING_MS) return Promise.resolve(0);
     const start = clock();
     return new Promise((resolve) => {
       const done = () => {
@@ -314,7 +311,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
       };
       // The key is on its way to the page only after this handler has returned.
       const wake = () => setImmediate(done);
-      const timer = setTimeout(done, longest);
+      const timer = setTimeout(done, wanted);
       keyWaiters.add(wake);
     });
   }
@@ -440,7 +437,8 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
     place.leases.delete(lease.id);
     if (result.reason === 'app-moved-focus' && !lease.guest.isDestroyed()) place.home = lease.guest;
     await flush(place);
-    if (!place.host.isDestroyed()) nudge(place.host);
+    // Where they compose, each touch makes the input method start afresh: only what the sentries tell calls for one.
+    if (!place.host.isDestroyed() && !composes(place.host)) nudge(place.host);
     setTimeout(() => settle(place, lease), recheckMs);
     return {
       returned: !!result.returned,
@@ -559,7 +557,6 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
     onRealKey,
     onPointer,
     reclaim,
-    pace,
     sinceKey: () => clock() - lastKeyAt,
     onPaneMessage,
     /** @param {any} wc */

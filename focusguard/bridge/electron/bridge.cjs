@@ -10,8 +10,6 @@ const KEY = Symbol.for('focusguard.bridge');
 /** How often a page that is in no window is looked for. */
 const APART_MS = 250;
 const store = /** @type {any} */ (process);
-/** Longest wait for the gap after the person's next key, where they compose. */
-const PACE_MS = 500;
 
 if (!store[KEY]) {
   const api = {
@@ -97,17 +95,19 @@ function run(api, electron, path, token) {
   const event = (/** @type {string} */ name, /** @type {object} */ params) => link.event(name, params);
   const shields = createShields(electron);
   const panes = createPanes(PANE, (host, message) => borrows.onPaneMessage(host, message));
-  const sentries = createPanes(SENTRY, (guest) => {
+  const sentries = createPanes(SENTRY, (guest, message) => {
     // A view talks to the input method by itself: what changes in it does no harm, except during a composition.
     const { kind, host } = targets.place(guest);
-    if (kind === 'webview') composing.guestChanged(guest, host);
+    if (kind === 'webview') composing.guestChanged(host, !!message.writable);
   });
   const composing = createComposing({
     panes, sentries, pagesIn: targets.pagesIn, sinceKey: () => borrows.sinceKey(),
+    broken: (host, how) => event('composition.broken', { hostWebContentsId: host.id, how }),
+    tell: (host, open, active) => event('composition', { hostWebContentsId: host.id, open, active }),
   });
   const borrows = createBorrows({
     targets, panes, marks: () => marks, event, nudge: composing.nudge, composition: composing.changed,
-    composes: composing.isActive, pressed: (wc) => pressed(wc),
+    composes: composing.isActive, room: composing.room, pressed: (wc) => pressed(wc),
   });
   const persons = createPersons((wc) => api.isAgentInput(wc));
   const pressed = (/** @type {any} */ wc) => {
@@ -117,6 +117,7 @@ function run(api, electron, path, token) {
   const marks = createMarks({
     onRealKey: (wc, input) => {
       const kept = borrows.onRealKey(wc, input);
+      if (!kept) composing.passing(wc, input);
       // An agent's keys in a view pass here too, and look no different.
       if (!kept && input.type === 'keyDown' && targets.place(wc).kind === 'webview') pressed(wc);
       return kept;
@@ -132,22 +133,11 @@ function run(api, electron, path, token) {
     if (!wc) throw failure('no-such-target', 'there is no such page');
     return wc;
   };
-  /**
-   * A page that may be typed into now: what changes in it would end the person's composition, and make their input
-   * method deaf for two frames. So while they compose word after word it is done right after one of their keys.
-   * @param {any} params
-   */
-  const undisturbed = async (params) => {
+  /** @param {any} params a page that may be typed into now: what changes in it would end the person's composition */
+  const undisturbed = (params) => {
     const wc = page(params);
-    const { host } = targets.place(wc);
-    if (composing.isActive(host) && !composing.isOpen(host)) {
-      await borrows.pace(PACE_MS, host);
-      // The page answers after what the key itself did.
-      const { open } = await panes.call(host, 'composition()', 150).catch(() => ({ open: false }));
-      if (open) throw failure('composing', 'the person is composing text');
-    }
-    if (composing.isOpen(host)) throw failure('composing', 'the person is composing text');
-    return page(params);
+    if (composing.isOpen(targets.place(wc).host)) throw failure('composing', 'the person is composing text');
+    return wc;
   };
   /** @param {any} params */
   const hostOf = (params) => {
@@ -160,14 +150,14 @@ function run(api, electron, path, token) {
     ping: () => ({}),
     'app.protocol': () => within(describeProtocol(), 8000, 'disk'),
     'target.describe': (params) => targets.describe(String(params.targetId)),
-    'keys.send': async (params) => {
-      const wc = await undisturbed(params);
+    'keys.send': (params) => {
+      const wc = undisturbed(params);
       persons.agentActs(wc);
       return { sent: marks.send(wc, params.events || []) };
     },
     'dialogs.hold': (params) => dialogs.hold(page(params), !!params.on),
-    'text.insert': async (params) => {
-      const wc = await undisturbed(params);
+    'text.insert': (params) => {
+      const wc = undisturbed(params);
       marks.mark(wc);
       return within(Promise.resolve(wc.insertText(String(params.text))), 2000, 'guest').then(() => ({}));
     },
@@ -180,6 +170,11 @@ function run(api, electron, path, token) {
       return borrows.begin(params);
     },
     'borrow.end': borrows.end,
+    'host.room': async (params) => {
+      const waitedMs = await composing.room(targets.place(page(params)).host, Number(params.longestMs) || 0);
+      undisturbed(params);
+      return { waitedMs };
+    },
     'host.repair': (params) => composing.nudge(hostOf(params)),
     'host.composition': (params) => panes.call(hostOf(params), 'composition()', 150),
     'guest.open': async (params) => {
@@ -280,7 +275,6 @@ function run(api, electron, path, token) {
     const composed = () => {
       if (!composing.isOpen(wc)) return;
       composing.changed(wc, false);
-      event('composition', { hostWebContentsId: id, open: false });
     };
     wc.on('did-navigate', () => {
       composed();

@@ -17,17 +17,29 @@ const ACTIVE_MS = 3000;
 const BURST_MS = 12;
 /** For so long a key may be on its way to the input method and back. */
 const KEY_MS = 20;
+/** A word has ended: a composition that does not go on within the first of these leaves room until the second. */
+const ENDED_MS = 6;
+const ROOM_MS = 20;
+/** Somebody who has pressed no key for so long has paused. */
+const PAUSE_MS = 700;
+/** What breaks so soon after a touch has been broken by it. */
+const BLAME_MS = 60;
+const STEP_MS = 4;
 
 /**
  * @typedef {object} HostState
  * @property {boolean} open
  * @property {boolean} owed a nudge that could not be given during a composition
  * @property {number} at when a composition was last seen
+ * @property {number} began
+ * @property {boolean} whole the last one was ended by the person: by another key than the one that it began with
+ * @property {number} touched when the input method was last made to start afresh
  * @property {boolean} nudging
  * @property {Promise<any> | null} planned
  * @property {boolean} again
  * @property {NodeJS.Timeout | null} calm
  * @property {NodeJS.Timeout | null} later
+ * @property {NodeJS.Timeout | null} rest
  * @property {Set<any>} quiet guests that were made inert
  */
 
@@ -37,8 +49,10 @@ const KEY_MS = 20;
  * @param {ReturnType<typeof import('./panes.cjs').createPanes>} parts.sentries
  * @param {(host: any) => any[]} parts.pagesIn the webviews and views in a host's window
  * @param {() => number} parts.sinceKey milliseconds since the person's last key press
+ * @param {(host: any, open: boolean, active: boolean) => void} parts.tell of each change, and when they compose no more
+ * @param {(host: any, how: string) => void} parts.broken a word of theirs has been broken all the same
  */
-function createComposing({ panes, sentries, pagesIn, sinceKey }) {
+function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
   /** @type {Map<number, HostState>} */
   const hosts = new Map();
 
@@ -46,7 +60,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey }) {
   function stateOf(host) {
     let state = hosts.get(host.id);
     if (!state) {
-      state = { open: false, owed: false, at: -Infinity, nudging: false, planned: null, again: false, calm: null, later: null, quiet: new Set() };
+      state = { open: false, owed: false, at: -Infinity, began: -Infinity, whole: false, touched: -Infinity, nudging: false, planned: null, again: false, calm: null, later: null, rest: null, quiet: new Set() };
       hosts.set(host.id, state);
       const id = host.id;
       host.once('destroyed', () => hosts.delete(id));
@@ -58,6 +72,28 @@ function createComposing({ panes, sentries, pagesIn, sinceKey }) {
   function isActive(host) {
     const state = host && hosts.get(host.id);
     return !!state && (state.open || Date.now() - state.at < ACTIVE_MS);
+  }
+
+  /** @param {HostState} state whether a guest may change now, and be repaired before the next key is likely */
+  function hasRoom(state) {
+    const ended = Date.now() - state.at;
+    const between = state.whole && ended >= ENDED_MS && ended <= ROOM_MS && sinceKey() > ended;
+    return !state.open && (between || sinceKey() > PAUSE_MS);
+  }
+
+  /**
+   * A key is on its way to the input method and back for longer than anybody can tell, and whatever changes in a guest
+   * meanwhile loses it. So while the person composes word after word, agents act between two words.
+   * @param {any} host @param {number} longest ms @returns {Promise<number>} ms waited
+   */
+  async function room(host, longest) {
+    const began = Date.now();
+    const state = host && hosts.get(host.id);
+    while (state && isActive(host) && !hasRoom(state) && Date.now() - began < longest) {
+      await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+    }
+    if (state && !state.open) await release(state);
+    return Date.now() - began;
   }
 
   /**
@@ -92,6 +128,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey }) {
     state.nudging = true;
     const done = (/** @type {any} */ answer) => {
       state.nudging = false;
+      state.touched = Date.now();
       if (state.again) {
         state.again = false;
         nudge(host);
@@ -107,30 +144,37 @@ function createComposing({ panes, sentries, pagesIn, sinceKey }) {
     state.later = setTimeout(() => {
       state.later = null;
       if (host.isDestroyed()) return;
-      if (sinceKey() > QUIET_MS) nudge(host);
+      if (sinceKey() > (isActive(host) ? PAUSE_MS : QUIET_MS)) nudge(host);
       if (step + 1 < LATER_MS.length) nudgeLater(host, state, step + 1);
     }, LATER_MS[step]);
     if (state.later.unref) state.later.unref();
   }
 
-  /** @param {any} host */
-  function calmDown(host) {
-    const state = stateOf(host);
-    state.calm = null;
+  /** @param {HostState} state */
+  const isTouched = (state) => state.nudging || Date.now() - state.touched < BLAME_MS;
+
+  /** @param {HostState} state lets the guests take focus again; whether there were any */
+  function release(state) {
     const quiet = Array.from(state.quiet).filter((guest) => !guest.isDestroyed());
     state.quiet.clear();
     const undone = quiet.map((guest) => sentries.call(guest, 'quiet(false)', NUDGE_MS).catch(() => undefined));
-    return Promise.all(undone).then(() => {
-      if (state.owed || quiet.length) {
-        state.owed = false;
-        nudge(host);
-      }
-    });
+    return Promise.all(undone).then(() => quiet.length > 0);
+  }
+
+  /** @param {any} host */
+  async function calmDown(host) {
+    const state = stateOf(host);
+    state.calm = null;
+    const changed = await release(state);
+    if (!state.owed && !changed) return;
+    state.owed = false;
+    nudge(host);
   }
 
   return {
     nudge,
     isActive,
+    room,
     /** @param {any} host */
     isOpen: (host) => {
       const state = host && hosts.get(host.id);
@@ -139,11 +183,21 @@ function createComposing({ panes, sentries, pagesIn, sinceKey }) {
     /** @param {any} host @param {boolean} open */
     changed: (host, open) => {
       const state = stateOf(host);
+      if (open && !state.open) state.began = Date.now();
+      else if (!open && state.open) state.whole = Date.now() - sinceKey() > state.began;
+      if (!open && state.open && !state.whole && isTouched(state)) broken(host, 'ended-early');
       state.open = open;
       state.at = Date.now();
+      tell(host, open, true);
+      if (state.rest) clearTimeout(state.rest);
+      state.rest = null;
       if (state.calm) clearTimeout(state.calm);
       state.calm = null;
       if (!open) {
+        state.rest = setTimeout(() => {
+          if (!host.isDestroyed()) tell(host, false, false);
+        }, ACTIVE_MS);
+        if (state.rest.unref) state.rest.unref();
         // At once what the next word needs; the guests only when the person has really stopped.
         if (state.owed) {
           state.owed = false;
@@ -158,11 +212,19 @@ function createComposing({ panes, sentries, pagesIn, sinceKey }) {
         sentries.call(guest, 'quiet(true)', NUDGE_MS).catch(() => undefined);
       }
     },
-    /** @param {any} guest @param {any} host a guest's text input state has changed */
-    guestChanged: (guest, host) => {
-      if (!host || host.isDestroyed()) return;
-      const state = stateOf(host);
-      nudgeLater(host, state, 0);
+    /** @param {any} host @param {any} input a key that goes to the page: one that the input method should have had? */
+    passing: (host, input) => {
+      const state = hosts.get(host.id);
+      if (!state || !isActive(host) || !isTouched(state)) return;
+      if (input.type === 'keyDown' && /^[a-z]$/.test(input.key) && !input.control && !input.alt && !input.meta) broken(host, 'bypassed');
+    },
+    /**
+     * A guest's text input state has changed.
+     * @param {any} host @param {boolean} writable whether its page has the input method now, instead of the host
+     */
+    guestChanged: (host, writable) => {
+      if (!host || host.isDestroyed() || (isActive(host) && !writable)) return;
+      nudgeLater(host, stateOf(host), 0);
       nudge(host);
     },
     /** The guard is gone. */
@@ -170,6 +232,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey }) {
       for (const [, state] of hosts) {
         if (state.calm) clearTimeout(state.calm);
         if (state.later) clearTimeout(state.later);
+        if (state.rest) clearTimeout(state.rest);
         for (const guest of state.quiet) {
           if (!guest.isDestroyed()) sentries.call(guest, 'quiet(false)', NUDGE_MS).catch(() => undefined);
         }

@@ -13,17 +13,40 @@
   if (world[NAME]) return;
 
   let changed = false;
+  /** Whether something in the page took text at any of the changes that have not been told yet. */
+  let writable = false;
   /** @type {((batch: object[]) => void) | null} */
   let waiting = null;
   let inert = false;
 
   function tell() {
     changed = true;
+    writable = writable || takesText();
     if (!waiting) return;
     const wake = waiting;
     waiting = null;
+    wake(news());
+  }
+
+  function news() {
+    const batch = changed ? [{ event: 'text-state', writable }] : [];
     changed = false;
-    wake([{ event: 'text-state' }]);
+    writable = false;
+    return batch;
+  }
+
+  /** Whether the focus is somewhere that may take text: what a frame of another process holds cannot be known. */
+  function takesText() {
+    /** @type {any} */
+    let active = document.activeElement;
+    for (;;) {
+      const inside = active && active.localName === 'iframe' ? innerWindow(active) : null;
+      const below = inside ? inside.document.activeElement : active && active.shadowRoot && active.shadowRoot.activeElement;
+      if (!below) break;
+      active = below;
+    }
+    return !!active && (active.isContentEditable || /^(input|textarea|iframe|embed|object)$/.test(active.localName)
+      || active.ownerDocument.designMode === 'on' || !!active.editContext);
   }
 
   let planned = false;
@@ -43,10 +66,7 @@
 
   function next() {
     if (waiting) waiting([]);
-    if (changed) {
-      changed = false;
-      return Promise.resolve([{ event: 'text-state' }]);
-    }
+    if (changed) return Promise.resolve(news());
     return new Promise((resolve) => {
       waiting = resolve;
     });

@@ -1,0 +1,150 @@
+"""While the person composes word after word, agents act between two words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from specs.unit.strokes import HELD, KEY, MOUSE, PRESS, RETURNED, begin, emulates, key, key_arrives
+from specs.unit.transcript import Call, Client, GuestPage, Transcript
+
+HOST = 1
+SCRIPT: dict[str, Any] = {"expression": "document.querySelector('input').focus()"}
+EVALUATE = "Runtime.evaluate"
+
+
+def composes(t: Transcript, *, now: bool = False, active: bool = True) -> None:
+    """What the bridge tells of the person."""
+    t.bridge.tells("composition", hostWebContentsId=HOST, open=now, active=active)
+
+
+def asks_for_room(t: Transcript, guest: GuestPage) -> Call:
+    """The question for a moment between two words."""
+    return t.bridge.gets("host.room", webContentsId=guest.web_contents_id, longestMs=2000)
+
+
+@pytest.fixture
+def stage() -> tuple[Transcript, GuestPage, Client]:
+    t, guest, agent = begin()
+    assert guest.host_id == HOST
+    composes(t)
+    return t, guest, agent
+
+
+Parts = tuple[Transcript, GuestPage, Client]
+
+
+class TestInput:
+    def test_a_key_waits_for_room(self, stage: Parts) -> None:
+        t, guest, agent = stage
+        agent.says(1, KEY, key("a"), session="S1")
+        t.page_says(guest.session)
+        asks_for_room(t, guest).answers({"waitedMs": 700})
+        t.app.gets(EVALUATE, session=guest.session).answers({"result": {"value": "handled"}})
+        t.bridge.gets("keys.send").answers({"sent": 2})
+        agent.hears(1, {}, session="S1")
+        t.silence()
+
+    def test_where_there_is_none_it_is_refused(self, stage: Parts) -> None:
+        t, guest, agent = stage
+        agent.says(1, KEY, key("a"), session="S1")
+        t.page_says(guest.session)
+        asks_for_room(t, guest).fails("the person is composing text", "composing")
+        error = agent.hears_error(1, "browser_user_composing", session="S1")
+        assert error["data"]["retryable"] is True
+        t.silence()
+
+    def test_one_that_opens_at_the_last_moment_is_no_other_error(self, stage: Parts) -> None:
+        t, guest, agent = stage
+        agent.says(1, KEY, key("a"), session="S1")
+        t.page_says(guest.session)
+        asks_for_room(t, guest).answers({"waitedMs": 0})
+        t.app.gets(EVALUATE, session=guest.session)
+        t.bridge.gets("keys.send").fails("the person is composing text", "composing")
+        agent.hears_error(1, "browser_user_composing", session="S1")
+
+    def test_a_release_does_not_wait(self, stage: Parts) -> None:
+        t, guest, agent = stage
+        agent.says(1, KEY, key("a", "keyUp"), session="S1")
+        key_arrives(t, guest)
+        agent.hears(1, {}, session="S1")
+        t.silence()
+
+    def test_a_borrow_waits_as_long(self) -> None:
+        t, guest, agent = begin(pace="between-keys")
+        composes(t)
+        agent.says(1, MOUSE, PRESS, session="S1")
+        emulates(t, guest.session)
+        t.bridge.gets("borrow.begin", paceMs=2000).answers(HELD)
+        t.app.gets(MOUSE, PRESS, session="S1").answers()
+        t.bridge.gets("borrow.end").answers(RETURNED)
+        agent.hears(1, {}, session="S1")
+
+    def test_who_has_stopped_is_not_waited_for(self, stage: Parts) -> None:
+        t, guest, agent = stage
+        composes(t, active=False)
+        agent.says(1, KEY, key("a"), session="S1")
+        key_arrives(t, guest)
+        agent.hears(1, {}, session="S1")
+        t.silence()
+
+
+class TestScripts:
+    def test_between_two_words_they_go_at_once(self, stage: Parts) -> None:
+        t, _, agent = stage
+        agent.says(1, EVALUATE, SCRIPT, session="S1")
+        t.app.gets(EVALUATE, SCRIPT, session="S1").answers({"result": {}})
+        agent.hears(1, {"result": {}}, session="S1")
+        t.silence()
+
+    def test_while_one_is_open_they_wait_and_keep_their_order(self, stage: Parts) -> None:
+        t, guest, agent = stage
+        composes(t, now=True)
+        agent.says(1, EVALUATE, SCRIPT, session="S1")
+        room = asks_for_room(t, guest)
+        agent.says(2, "Runtime.callFunctionOn", {"functionDeclaration": "f"}, session="S1")
+        agent.says(3, "DOM.getDocument", session="S1")
+        t.app.gets("DOM.getDocument", session="S1").answers()
+        agent.hears(3, session="S1")
+        composes(t)
+        agent.says(4, EVALUATE, {"expression": "1"}, session="S1")
+        assert not t.app.calls
+        room.answers({"waitedMs": 700})
+        t.app.gets(EVALUATE, SCRIPT, session="S1").answers()
+        agent.hears(1, session="S1")
+        asks_for_room(t, guest).answers({"waitedMs": 0})
+        t.app.gets("Runtime.callFunctionOn", session="S1").answers()
+        agent.hears(2, session="S1")
+        asks_for_room(t, guest).answers({"waitedMs": 0})
+        t.app.gets(EVALUATE, {"expression": "1"}, session="S1").answers()
+        agent.hears(4, session="S1")
+        t.silence()
+
+    def test_none_is_refused(self, stage: Parts) -> None:
+        t, guest, agent = stage
+        composes(t, now=True)
+        agent.says(1, EVALUATE, SCRIPT, session="S1")
+        asks_for_room(t, guest).fails("the person is composing text", "composing")
+        t.app.gets(EVALUATE, SCRIPT, session="S1").answers()
+        agent.hears(1, session="S1")
+        t.silence()
+
+    def test_a_client_that_leaves_meanwhile(self, stage: Parts) -> None:
+        t, guest, agent = stage
+        composes(t, now=True)
+        agent.says(1, EVALUATE, SCRIPT, session="S1")
+        room = asks_for_room(t, guest)
+        agent.leaves()
+        t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
+        room.answers({"waitedMs": 10})
+        t.silence()
+
+    def test_a_bridge_that_goes_meanwhile(self, stage: Parts) -> None:
+        t, guest, agent = stage
+        composes(t, now=True)
+        agent.says(1, EVALUATE, SCRIPT, session="S1")
+        asks_for_room(t, guest)
+        t.bridge.leaves()
+        t.app.gets(EVALUATE, SCRIPT, session="S1").answers()
+        agent.hears(1, session="S1")
