@@ -43,6 +43,8 @@ BATCH = 250
 #: What the guard itself says when an input method has lost something of the person's.
 REPORTED = ("bridge.key.lost", "bridge.input-method.silent", "bridge.composition.broken")
 WARM_UP_SECONDS = 2.0
+#: How uneven somebody composes: a key comes up to a fifth of the gap early or late.
+JITTER = 0.4
 #: Where a key in the host page has not reached the person's field: the page itself, and the element of a guest.
 NO_FIELD = frozenset({"body", "iframe"})
 #: Seconds for the last keystrokes to arrive.
@@ -326,10 +328,13 @@ async def _compose(
     before = await _written(fixture, await fixture.state(since=since), plan.host_field)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_watch_progress, plan, tally, progress)
-        typed = "".join(keys for keys, _ in words)
-        await person.type(typed, plan.rate, jitter=0.4, seed=plan.seed)
+        async with turn:  # agents come while they compose already: see docs/bridge-protocol.md on pauses
+            await person.type(words[0][0], plan.rate, jitter=JITTER, seed=plan.seed)
+        await anyio.sleep(1 / plan.rate)
+        rest = "".join(keys for keys, _ in words[1:])
+        await person.type(rest, plan.rate, jitter=JITTER, seed=plan.seed)
         tasks.cancel_scope.cancel()
-    tally.typed += len(typed)
+    tally.typed += len(words[0][0]) + len(rest)
     async with turn:
         whole = before + "".join(meant)
         with anyio.move_on_after(WARM_UP_SECONDS):
