@@ -95,6 +95,20 @@ class Delivery:
             return job.params.get("type") != "keyUp"
         return treatment is not Treatment.GESTURE  # each step of one is looked at
 
+    def heal(self, guest: Guest, job: Job) -> None:
+        """Look after the person's input method where a frame of another process may have changed something.
+
+        The guest's own documents tell of what they change (sentry.js); such frames have nobody who does, and Chromium
+        reports their state once more when a button or a finger goes up.
+        """
+        pointer = job.rule.treatment is Treatment.POINTER
+        if pointer:
+            up = job.params.get("type") in ("mouseReleased", "touchEnd")
+            if (up or self.disturbs(job)) and guest.frames:
+                self._borrower.repair_later(guest)
+        elif self.disturbs(job):
+            self._borrower.repair_later(guest)
+
     def may_drop(self, guest: Guest, job: Job) -> bool:
         """Whether the page has to be asked first: on 9.4 a hidden one stays so, and drops its touches and wheels."""
         dropped = job.params.get("type") in ("touchStart", "mouseWheel")
@@ -241,6 +255,8 @@ class Delivery:
             facts = ("heldMs", "broughtHome")
             job.receipt.borrow = {name: ended[name] for name in facts if name in ended}
             job.receipt.borrow["waitedMs"] = lease.waited_ms
+            if job.rule.treatment is Treatment.POINTER:
+                self.heal(guest, job)
         if fault is not None:
             raise fault
         result = yield from self.answered(handle)

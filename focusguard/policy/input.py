@@ -200,8 +200,7 @@ class InputDesk:
 
         def answered() -> None:
             self._receipts.tell(caller, job.receipt, None)
-            if self._delivery.disturbs(job):
-                self._borrower.repair_later(lane.guest)
+            self._delivery.heal(lane.guest, job)
             lane.passing.discard(number)
             if not lane.passing and lane.drained is not None:
                 lane.drained.settle()

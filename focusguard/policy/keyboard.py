@@ -198,5 +198,4 @@ class Keyboard:
         try:
             return (yield from self._delivery.answered(handle))
         finally:
-            if self._delivery.disturbs(job):
-                self._borrower.repair_later(guest)
+            self._delivery.heal(guest, job)

@@ -263,12 +263,16 @@ async def _soak(
         turn = anyio.Lock()
         over = anyio.Event()
         async with anyio.create_task_group() as tasks:
-            for agent in agents:
-                tasks.start_soon(_act, agent, tally, over, turn)
+
+            def come() -> None:
+                for agent in agents:
+                    tasks.start_soon(_act, agent, tally, over, turn)
+
             try:
                 if plan.input_method is not None:
-                    await _compose(plan, plan.input_method, fixture, person, tally, turn, progress)
+                    await _compose(plan, plan.input_method, fixture, person, tally, turn, come, progress)
                 else:
+                    come()
                     await _type(plan, fixture, person, tally, turn, progress)
             finally:
                 over.set()
@@ -315,9 +319,13 @@ async def _compose(
     person: Person,
     tally: Tally,
     turn: anyio.Lock,
+    come: Callable[[], None],
     progress: Progress,
 ) -> None:
-    """The person composes word after word without a pause, and the field is read when they have done."""
+    """The person composes word after word without a pause, and the field is read when they have done.
+
+    The agents come when a word has been composed: see docs/bridge-protocol.md on pauses.
+    """
     chance = random.Random(plan.seed)
     words: list[tuple[str, str]] = []
     while sum(len(keys) for keys, _ in words) < plan.keystrokes:
@@ -328,8 +336,8 @@ async def _compose(
     before = await _written(fixture, await fixture.state(since=since), plan.host_field)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(_watch_progress, plan, tally, progress)
-        async with turn:  # agents come while they compose already: see docs/bridge-protocol.md on pauses
-            await person.type(words[0][0], plan.rate, jitter=JITTER, seed=plan.seed)
+        await person.type(words[0][0], plan.rate, jitter=JITTER, seed=plan.seed)
+        come()
         await anyio.sleep(1 / plan.rate)
         rest = "".join(keys for keys, _ in words[1:])
         await person.type(rest, plan.rate, jitter=JITTER, seed=plan.seed)

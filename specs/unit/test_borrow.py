@@ -22,6 +22,7 @@ from specs.unit.strokes import (
     key,
     lingers,
     pressed,
+    repaired,
 )
 from specs.unit.transcript import Call, Client, GuestPage, Transcript
 
@@ -155,6 +156,7 @@ class TestPresses:
         emulates(t, "OWN-CROSS")
         pressed(t, "SF").answers()
         t.bridge.gets("borrow.end").answers(RETURNED)
+        repaired(t)
         agent.hears(1, {}, session="SF")
         t.silence()
 

@@ -196,6 +196,7 @@ class TestInput:
         emulates(t, frame)
         pressed(t, "SF").answers()
         t.bridge.gets("borrow.end").answers(RETURNED)
+        repaired(t)
         agent.hears(2, session="SF")
         agent.leaves()
         for session in ("S1", "SF"):

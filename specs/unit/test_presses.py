@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from focusguard.policy.presses import EVER, SCRIPT, SEEN, TREE, WORLD
-from specs.unit.strokes import HELD, MOUSE, PRESS, RELEASE, RETURNED, begin
+from specs.unit.strokes import HELD, MOUSE, PRESS, RELEASE, RETURNED, begin, repaired
 from specs.unit.transcript import PRESS_CONTEXT, Call
 
 CONTEXT = {"executionContextId": PRESS_CONTEXT}
@@ -193,6 +193,7 @@ class TestMissed:
         frame = stage.t.frame(stage.guest, "CROSS")
         stage.sent_first()
         self.looked_again(stage)
+        repaired(stage.t)
         stage.t.app.gets(TREE, session=frame).answers({"frameTree": {"frame": {"id": "CROSS"}}})
         stage.t.app.gets("Page.createIsolatedWorld", {"frameId": "CROSS"}, session=frame).answers(CONTEXT)
         stage.t.app.gets("Runtime.evaluate", {"expression": SCRIPT}, session=frame).answers(says(NONE))

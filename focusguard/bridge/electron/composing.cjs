@@ -40,7 +40,8 @@ const STEP_MS = 4;
  * @property {NodeJS.Timeout | null} calm
  * @property {NodeJS.Timeout | null} later
  * @property {NodeJS.Timeout | null} rest
- * @property {Set<any>} quiet guests that were made inert
+ * @property {Set<any>} watched guests that are kept quiet for as long as the person composes word after word
+ * @property {boolean} hushed they have been told to be quiet now
  */
 
 /**
@@ -60,7 +61,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
   function stateOf(host) {
     let state = hosts.get(host.id);
     if (!state) {
-      state = { open: false, owed: false, at: -Infinity, began: -Infinity, whole: false, touched: -Infinity, nudging: false, planned: null, again: false, calm: null, later: null, rest: null, quiet: new Set() };
+      state = { open: false, owed: false, at: -Infinity, began: -Infinity, whole: false, touched: -Infinity, nudging: false, planned: null, again: false, calm: null, later: null, rest: null, watched: new Set(), hushed: false };
       hosts.set(host.id, state);
       const id = host.id;
       host.once('destroyed', () => hosts.delete(id));
@@ -155,10 +156,24 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
 
   /** @param {HostState} state lets the guests take focus again; whether there were any */
   function release(state) {
-    const quiet = Array.from(state.quiet).filter((guest) => !guest.isDestroyed());
-    state.quiet.clear();
-    const undone = quiet.map((guest) => sentries.call(guest, 'quiet(false)', NUDGE_MS).catch(() => undefined));
-    return Promise.all(undone).then(() => quiet.length > 0);
+    const were = state.hushed;
+    state.hushed = false;
+    return Promise.all(Array.from(state.watched).map((guest) => tellSentry(guest, 'quiet(false)'))).then(() => were);
+  }
+
+  /** @param {any} host the person has composed nothing for a while */
+  function atRest(host) {
+    if (host.isDestroyed()) return;
+    const state = stateOf(host);
+    for (const guest of state.watched) tellSentry(guest, 'rest()');
+    state.watched.clear();
+    tell(host, false, false);
+  }
+
+  /** @param {any} guest @param {string} call */
+  function tellSentry(guest, call) {
+    if (guest.isDestroyed()) return Promise.resolve();
+    return sentries.call(guest, call, NUDGE_MS).catch(() => undefined);
   }
 
   /** @param {any} host */
@@ -194,9 +209,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
       if (state.calm) clearTimeout(state.calm);
       state.calm = null;
       if (!open) {
-        state.rest = setTimeout(() => {
-          if (!host.isDestroyed()) tell(host, false, false);
-        }, ACTIVE_MS);
+        state.rest = setTimeout(() => atRest(host), ACTIVE_MS);
         if (state.rest.unref) state.rest.unref();
         // At once what the next word needs; the guests only when the person has really stopped.
         if (state.owed) {
@@ -206,10 +219,11 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
         state.calm = setTimeout(() => calmDown(host), CALM_MS);
         return;
       }
+      if (state.hushed) return;
+      state.hushed = true;
       for (const guest of pagesIn(host)) {
-        if (state.quiet.has(guest)) continue;
-        state.quiet.add(guest);
-        sentries.call(guest, 'quiet(true)', NUDGE_MS).catch(() => undefined);
+        state.watched.add(guest);
+        tellSentry(guest, 'quiet(true)');
       }
     },
     /** @param {any} host @param {any} input a key that goes to the page: one that the input method should have had? */
@@ -233,9 +247,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
         if (state.calm) clearTimeout(state.calm);
         if (state.later) clearTimeout(state.later);
         if (state.rest) clearTimeout(state.rest);
-        for (const guest of state.quiet) {
-          if (!guest.isDestroyed()) sentries.call(guest, 'quiet(false)', NUDGE_MS).catch(() => undefined);
-        }
+        for (const guest of state.watched) tellSentry(guest, 'rest()');
       }
       hosts.clear();
     },

@@ -91,14 +91,63 @@
     heard.add(view);
     for (const type of TYPES) view.addEventListener(type, onChange, true);
   }
-  function onChange() {
+  /** @param {any} [event] */
+  function onChange(event) {
     plan();
+    if (event && event.isTrusted) noticeRestlessness(event.type);
     const active = document.activeElement;
     if (active && active.localName === 'iframe') hear(innerWindow(active));
   }
   // A frame that takes the focus shows itself only by the blur of what had it.
   window.addEventListener('blur', () => setTimeout(onChange, 0), true);
   hear(window);
+
+  /** So many changes without any input, in so many milliseconds, are the page's own doing, and more will come. */
+  const RESTLESS = 3;
+  const WITHIN_MS = 500;
+  /** What an input leads to comes within this time. */
+  const INPUT_MS = 80;
+  /** For so long a page that was restless is taken to be so still. */
+  const REMEMBER_MS = 5000;
+  /** What an agent does takes less, and the next word begins later. */
+  const LEAVE_MS = 50;
+  let vigilant = false;
+  let inputAt = -Infinity;
+  let restlessAt = -Infinity;
+  /** @type {number[]} */
+  let ownChanges = [];
+  /** What had the focus when the page was stopped. @type {any} */
+  let stopped = null;
+
+  /** @param {string} type */
+  function noticeRestlessness(type) {
+    const now = performance.now();
+    if (type !== 'focusin' && type !== 'selectionchange') {
+      if (type !== 'focusout') inputAt = now;
+      return;
+    }
+    if (!vigilant || now - inputAt < INPUT_MS) return;
+    ownChanges = ownChanges.filter((at) => now - at < WITHIN_MS).concat(now);
+    if (ownChanges.length < RESTLESS) return;
+    restlessAt = now;
+    stopPage();
+  }
+
+  /** Between two words this does no harm: the page loses its focus, and gets it back when an agent comes, or with calm. */
+  function stopPage() {
+    const root = document.documentElement;
+    if (!vigilant || inert || !root || root.inert) return;
+    stopped = document.activeElement;
+    inert = true;
+    root.inert = true;
+  }
+
+  /** The person composes no more. */
+  function rest() {
+    vigilant = false;
+    ownChanges = [];
+    return quiet(false);
+  }
 
   /**
    * While the person composes nothing may take the page's focus. Where something has it already, or where a
@@ -108,6 +157,7 @@
   function quiet(on) {
     const root = document.documentElement;
     if (!root) return { inert: false };
+    vigilant = vigilant || on;
     if (on && !inert && !root.inert) {
       const active = document.activeElement;
       const selection = document.getSelection();
@@ -118,6 +168,10 @@
     } else if (!on && inert) {
       inert = false;
       root.inert = false;
+      const nothing = !document.activeElement || document.activeElement === document.body;
+      if (stopped && stopped.isConnected && stopped !== document.body && nothing) stopped.focus({ preventScroll: true });
+      stopped = null;
+      if (vigilant && performance.now() - restlessAt < REMEMBER_MS) setTimeout(stopPage, LEAVE_MS);
     }
     return { inert };
   }
@@ -125,8 +179,9 @@
   world[NAME] = {
     next,
     quiet,
+    rest,
     stop: () => {
-      quiet(false);
+      rest();
       for (const type of TYPES) window.removeEventListener(type, onChange, true);
       if (waiting) waiting([]);
       delete world[NAME];
