@@ -24,6 +24,7 @@ from focusguard.policy.delivery import Job
 from focusguard.policy.dialogs import Dialogs
 from focusguard.policy.discovery import Discovery
 from focusguard.policy.domain import GuardDomain
+from focusguard.policy.downloads import Downloads
 from focusguard.policy.emulation import LIFECYCLE, FocusEmulation
 from focusguard.policy.evidence import Worlds
 from focusguard.policy.flow import Flow, Upstream
@@ -84,6 +85,13 @@ class Guard:
         self._paint = PaintWatch(self._wire, self._worlds)
         self._receipts = Receipts(self._wire)
         self._dialogs = Dialogs(self._wire, self.tree, self.sessions, self._receipts.announce)
+        self._downloads = Downloads(
+            self._wire,
+            self.tree,
+            self.sessions,
+            self._receipts.announce,
+            bridge_expected=options.bridge_expected,
+        )
         self._emulation = FocusEmulation(
             self._wire, self.tree, self.sessions, lambda guest: self._input.left_alone(guest)
         )
@@ -96,7 +104,7 @@ class Guard:
             self.sessions,
             options.limits,
             lambda client, reason: self._end_client(client, CLOSE_NORMAL, reason),
-            self._dialogs.session_begun,
+            self._session_begun,
             self._session_ended,
         )
         self._discovery = Discovery(
@@ -135,6 +143,7 @@ class Guard:
         _HANDLERS[type(event)](self, event)
         self._emulation.settle()
         self._dialogs.settle()
+        self._downloads.settle()
         return self._wire.drain()
 
     def salvage(self) -> list[effects.Command]:
@@ -188,6 +197,7 @@ class Guard:
             return
         self._wire.client_lost(client)
         self._receipts.disable(client)
+        self._downloads.client_left(client)
         self._browser.forget(client)
         self._unattached.pop(client, None)
         self._roots.pop(client, None)
@@ -349,7 +359,12 @@ class Guard:
         flow = self._emulation.ask(guest, session, enabled=enabled)
         self._start(flow, lambda result: self._wire.answer(caller, result), caller)
 
+    def _session_begun(self, session: Session) -> None:
+        self._dialogs.session_begun(session)
+        self._downloads.session_changed(session)
+
     def _session_ended(self, session: Session) -> None:
+        self._downloads.session_changed(session)
         self._emulation.session_ended(session)
         self._dialogs.session_ended(session)
 
@@ -367,6 +382,7 @@ class Guard:
 
     def _guest_gone(self, guest: Guest) -> None:
         self._scripts.forget(guest)
+        self._downloads.guest_gone(guest)
         self._dialogs.guest_gone(guest)
         self._emulation.guest_gone(guest)
         self._input.guest_gone(guest)
@@ -389,7 +405,11 @@ class Guard:
         method, params = caller.method, messages.params_of(message)
         if method == "Browser.getVersion":
             self._wire.answer(caller, self.product)
-        elif method == "Browser.setDownloadBehavior":
+        elif method.endswith(".setDownloadBehavior"):
+            page = None
+            if method.startswith("Page.") and session is not None:
+                page = self._guest_of(session)
+            self._downloads.set(caller.client, session, params, page=page)
             self._wire.answer(caller, {})
         elif method in ("Browser.getWindowForTarget", "Browser.getWindowBounds"):
             bounds = {"left": 0, "top": 0, "width": 0, "height": 0, "windowState": "normal"}
@@ -493,6 +513,7 @@ class Guard:
         self._wire.report("bridge.joined", **self.domain.bridge)
         self._discovery.reconsider()
         self._dialogs.bridge_joined()
+        self._downloads.bridge_joined()
 
     def _bridge_left(self, event: effects.BridgeLeft) -> None:
         self._wire.bridge_lost()
@@ -503,7 +524,11 @@ class Guard:
         if event.event == "person.acted":
             self._dialogs.person_acted(self.tree.by_web_contents(int(event.params.get("webContentsId", -1))))
             return
-        if event.event == "target.changed":
+        if event.event == "download.begun":
+            self._downloads.begun(event.params)
+        elif event.event == "download.changed":
+            self._downloads.changed(event.params)
+        elif event.event == "target.changed":
             self._discovery.reconsider()
         elif event.event == "composition":
             host = event.params.get("hostWebContentsId")

@@ -118,7 +118,8 @@ ON_GUEST: Mapping[str, Rule] = {
     "Page.bringToFront": Rule(_T.WAKE, "would raise and focus the person's window"),
     "Page.captureScreenshot": Rule(_T.FORWARD, "waits for a frame", FRAME_BOUND, frame=True),
     "Page.close": Rule(_T.OFFER, "the page belongs to the app's window"),
-    "Page.setDownloadBehavior": Rule(_T.FORWARD, "acts on the guest's partition"),
+    "Page.setDownloadBehavior": Rule(_T.VIRTUAL, "would act on the whole partition; kept for this guest"),
+    "Browser.setDownloadBehavior": Rule(_T.VIRTUAL, "browser-wide; kept for the guests of this connection"),
     "Browser.getVersion": Rule(_T.VIRTUAL, "names the guard beside the browser"),
     "Browser.getWindowForTarget": Rule(
         _T.VIRTUAL, "the window is the person's; its number would only serve to move it"

@@ -10,6 +10,7 @@ from focusguard.electron.display import Display
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.runtimes import Runtime
 from specs.guarded import Stage, stage
+from specs.headful.boxes import Boxes
 
 
 @pytest.fixture(scope="module")
@@ -27,3 +28,19 @@ async def app(staged: Stage) -> Stage:
     """The same with a new trial begun."""
     await staged.fresh()
     return staged
+
+
+@pytest.fixture
+async def boxes(app: Stage, display: Display) -> AsyncIterator[Boxes]:
+    """The windows that have come since; they are gone when the next spec begins."""
+    before = {window.id for window in display.windows()}
+
+    def new() -> list[str]:
+        return [window.title for window in display.windows() if window.id not in before]
+
+    yield new
+    for _ in range(3):
+        if not new():
+            break
+        await app.hands.key("Escape")
+        await app.fixture.settle()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio
@@ -12,6 +12,7 @@ from focusguard.electron.display import Display
 from focusguard.electron.install import ensure_runtime
 from probes.landing.cdp_client import open_client
 from specs.guarded import Stage, endpoint, guarded, raw
+from specs.headful.boxes import Boxes, undisturbed
 
 pytestmark = [pytest.mark.electron, pytest.mark.headful, pytest.mark.anyio]
 
@@ -27,34 +28,6 @@ HARMLESS = {
 ON_PRESS = "document.querySelector('#button').onclick = () => { globalThis.said = String(%s('?')); }; 0"
 
 
-@pytest.fixture
-async def boxes(app: Stage, display: Display) -> AsyncIterator[Callable[[], list[str]]]:
-    """The windows that have come since; they are gone when the next spec begins."""
-    before = {window.id for window in display.windows()}
-
-    def new() -> list[str]:
-        return [window.title for window in display.windows() if window.id not in before]
-
-    yield new
-    for _ in range(3):
-        if not new():
-            break
-        await app.hands.key("Escape")
-        await app.fixture.settle()
-
-
-async def undisturbed(
-    app: Stage, display: Display, boxes: Callable[[], list[str]], front: int | None
-) -> None:
-    await app.fixture.settle()
-    await app.hands.type("mine")
-    assert boxes() == []
-    assert display.active_window() == front
-    state = await app.seen()
-    assert state.host.values["textarea"] == "mine"
-    assert state.host.active == ["textarea"]
-
-
 async def said(app: Stage) -> Any:
     return await app.fixture.execute("guest:0", "globalThis.said || ''")
 
@@ -62,16 +35,14 @@ async def said(app: Stage) -> Any:
 @guarded
 class TestGuarded:
     @pytest.mark.parametrize("what", HARMLESS)
-    async def test_others_open_nothing(
-        self, app: Stage, display: Display, boxes: Callable[[], list[str]], what: str
-    ) -> None:
+    async def test_others_open_nothing(self, app: Stage, display: Display, boxes: Boxes, what: str) -> None:
         front = display.active_window()
         ask = {"expression": HARMLESS[what], "userGesture": True, "awaitPromise": True}
         await app.send("Runtime.evaluate", ask)
         await undisturbed(app, display, boxes, front)
 
     async def test_a_page_that_objects_to_being_left_is_not_asked_about(
-        self, app: Stage, display: Display, boxes: Callable[[], list[str]]
+        self, app: Stage, display: Display, boxes: Boxes
     ) -> None:
         """Electron leaves it to the app (`will-prevent-unload`), and the page stays."""
         front = display.active_window()
@@ -87,7 +58,7 @@ class TestGuarded:
 
     @pytest.mark.parametrize("how", ["press", "script"])
     async def test_a_file_chooser_stays_shut(
-        self, app: Stage, display: Display, boxes: Callable[[], list[str]], how: str
+        self, app: Stage, display: Display, boxes: Boxes, how: str
     ) -> None:
         front = display.active_window()
         if how == "press":
@@ -100,7 +71,7 @@ class TestGuarded:
         await undisturbed(app, display, boxes, front)
 
     async def test_the_persons_own_file_chooser_opens(
-        self, app: Stage, boxes: Callable[[], list[str]], eventually: Eventually
+        self, app: Stage, boxes: Boxes, eventually: Eventually
     ) -> None:
         await app.click("file")
         await app.fixture.settle()
@@ -116,7 +87,7 @@ class TestGuardedBoxes:
 
     @pytest.mark.parametrize("box", ["alert", "confirm"])
     async def test_a_box_that_nobody_hears_of_is_dismissed(
-        self, app: Stage, display: Display, boxes: Callable[[], list[str]], eventually: Eventually, box: str
+        self, app: Stage, display: Display, boxes: Boxes, eventually: Eventually, box: str
     ) -> None:
         front = display.active_window()
         await app.send("Runtime.evaluate", {"expression": ON_PRESS % box})
@@ -129,7 +100,7 @@ class TestGuardedBoxes:
 
     @pytest.mark.parametrize("box", ["alert", "confirm"])
     async def test_a_client_answers_it(
-        self, app: Stage, display: Display, boxes: Callable[[], list[str]], eventually: Eventually, box: str
+        self, app: Stage, display: Display, boxes: Boxes, eventually: Eventually, box: str
     ) -> None:
         front = display.active_window()
         await app.send("Page.enable")
@@ -147,7 +118,7 @@ class TestGuardedBoxes:
 
     @pytest.mark.parametrize("box", ["alert", "confirm"])
     async def test_the_persons_own_box_opens(
-        self, app: Stage, boxes: Callable[[], list[str]], eventually: Eventually, box: str
+        self, app: Stage, boxes: Boxes, eventually: Eventually, box: str
     ) -> None:
         await app.send("Runtime.evaluate", {"expression": ON_PRESS % box})
         await app.hands.click(*(await app.fixture.rects()).on_screen("button"))
@@ -157,7 +128,7 @@ class TestGuardedBoxes:
 
     @pytest.mark.parametrize("box", ["alert", "confirm"])
     async def test_without_a_client_they_are_the_apps(
-        self, app: Stage, boxes: Callable[[], list[str]], eventually: Eventually, box: str
+        self, app: Stage, boxes: Boxes, eventually: Eventually, box: str
     ) -> None:
         async with open_client(endpoint(app)):
             await app.fixture.execute("guest:0", f"setTimeout(() => {box}('?')), 0")
@@ -177,7 +148,7 @@ async def typed(app: Stage, text: str) -> bool:
 class TestRaw:
     @pytest.mark.parametrize("box", ["alert", "confirm"])
     async def test_a_box_takes_the_persons_keys(
-        self, app: Stage, display: Display, boxes: Callable[[], list[str]], eventually: Eventually, box: str
+        self, app: Stage, display: Display, boxes: Boxes, eventually: Eventually, box: str
     ) -> None:
         front = display.active_window()
         await app.guest()
@@ -188,7 +159,7 @@ class TestRaw:
         assert (await app.fixture.state()).host.values["textarea"] == ""
 
     async def test_a_file_chooser_takes_the_persons_keys(
-        self, app: Stage, display: Display, boxes: Callable[[], list[str]], eventually: Eventually
+        self, app: Stage, display: Display, boxes: Boxes, eventually: Eventually
     ) -> None:
         front = display.active_window()
         await app.click("file")

@@ -30,6 +30,7 @@ class TestWatching:
         other.attaches("G1", "S2")
         agent.leaves()
         t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
+        t.bridge.takes_quietly()
         assert not t.app.calls and not t.bridge.calls
         other.leaves()
         t.app.gets("Target.detachFromTarget", {"sessionId": "S2"}).answers()

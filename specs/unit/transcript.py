@@ -37,6 +37,7 @@ HELLO = {"version": 1, "pid": 77, "electron": ELECTRON, "chromium": "130.0.6723.
 VERSION = {"protocolVersion": "1.3", "product": "Chrome/130.0.6723.137", "userAgent": "Mozilla/5.0 Electron"}
 CHOOSER, HOLD = "Page.setInterceptFileChooserDialog", "dialogs.hold"
 QUIET = ("Page.enable", "Page.disable", CHOOSER)
+RULE = "downloads.rule"
 
 
 def target(target_id: str, type_: str = "webview", **more: Any) -> Message:
@@ -151,17 +152,16 @@ class Bridge:
 
     def gets(self, method: str, **params: Any) -> Call:
         """The next request that the guard sends is this one; `params` names those that matter."""
-        if method != HOLD:
-            self.takes_quietly()
+        self.takes_quietly(until=method)
         assert self.calls, f"the bridge got nothing, not {method}"
         call = self.calls.popleft()
         assert call.method == method, f"the bridge got {call}"
         assert params.items() <= call.params.items(), f"the bridge got {call}"
         return call
 
-    def takes_quietly(self) -> None:
-        """Boxes are kept from opening where no spec asks for that."""
-        while self.calls and self.calls[0].method == HOLD:
+    def takes_quietly(self, until: str | None = None) -> None:
+        """Boxes are kept from opening, and downloads from asking, where no spec asks for that."""
+        while self.calls and self.calls[0].method in (HOLD, RULE) and self.calls[0].method != until:
             self.calls.popleft().answers({"held": True})
 
     def joins(self, electron: str = ELECTRON) -> None:

@@ -88,6 +88,7 @@ function run(api, electron, path, token) {
   const { createComposing } = require('./composing.cjs');
   const { createViews } = require('./views.cjs');
   const { createDialogs } = require('./dialogs.cjs');
+  const { createDownloads } = require('./downloads.cjs');
   const { createPersons } = require('./persons.cjs');
   const { describeProtocol } = require('./description.cjs');
 
@@ -125,6 +126,7 @@ function run(api, electron, path, token) {
     onPointer: borrows.onPointer,
   });
   const dialogs = createDialogs({ targets, persons });
+  const downloads = createDownloads({ persons, event });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
 
   /** @param {any} params */
@@ -156,6 +158,11 @@ function run(api, electron, path, token) {
       return { sent: marks.send(wc, params.events || []) };
     },
     'dialogs.hold': (params) => dialogs.hold(page(params), !!params.on),
+    'downloads.rule': (params) => {
+      const folder = String(params.folder || '');
+      downloads.rule(page(params), params.behavior ? { behavior: params.behavior, folder } : null);
+      return {};
+    },
     'text.insert': (params) => {
       const wc = undisturbed(params);
       marks.mark(wc);
@@ -318,6 +325,7 @@ function run(api, electron, path, token) {
       borrows.abandon();
       composing.stop();
       dialogs.stop();
+      downloads.stop();
       views.stop();
       shields.stop();
       marks.stop();

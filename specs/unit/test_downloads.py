@@ -1,0 +1,134 @@
+"""Downloads on an agent's account: each client's setting, carried out by the bridge for the guests that it is at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from specs.unit.strokes import begin
+from specs.unit.transcript import RULE, Client, GuestPage, Transcript
+
+BROWSER, PAGE = "Browser.setDownloadBehavior", "Page.setDownloadBehavior"
+SAVE: dict[str, Any] = {"behavior": "allow", "downloadPath": "/tmp/of-agent"}
+BEGUN = {"guid": "D1", "url": "http://guest.test/a.zip", "filename": "a.zip"}
+PROGRESS = {"guid": "D1", "totalBytes": 5, "receivedBytes": 5, "state": "completed"}
+
+
+def rules(t: Transcript, guest: GuestPage, behavior: str, folder: str = "") -> None:
+    """The bridge is told what becomes of a guest's downloads."""
+    params = {"webContentsId": guest.web_contents_id, "behavior": behavior, "folder": folder}
+    t.bridge.gets(RULE, **params).answers()
+
+
+def driven(**more: Any) -> tuple[Transcript, GuestPage, Client]:
+    """A client has come to a guest."""
+    t, guest, agent = begin(**more)
+    rules(t, guest, "default")
+    return t, guest, agent
+
+
+def sets(agent: Client, id_: int, method: str, params: dict[str, Any], session: str | None = None) -> None:
+    agent.says(id_, method, params, session=session)
+    agent.hears(id_, {}, session=session)
+
+
+class TestSettings:
+    def test_for_all_guests_of_a_connection(self) -> None:
+        t, guest, agent = driven()
+        sets(agent, 1, BROWSER, SAVE)
+        rules(t, guest, "allow", "/tmp/of-agent")
+        agent.leaves()
+        t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
+        rules(t, guest, "")
+        t.silence()
+
+    def test_for_one_guest_before_all_others(self) -> None:
+        t, guest, agent = driven()
+        sets(agent, 1, PAGE, {"behavior": "deny"}, session="S1")
+        rules(t, guest, "deny")
+        sets(agent, 2, BROWSER, SAVE)
+        t.bridge.takes_quietly(until=RULE)
+        assert not t.bridge.calls
+        sets(agent, 3, PAGE, {**SAVE, "downloadPath": "/tmp/x"}, session="S1")
+        rules(t, guest, "allow", "/tmp/x")
+
+    def test_of_a_client_that_is_elsewhere_it_is_none(self) -> None:
+        t, guest, _ = driven()
+        other = t.client()
+        sets(other, 1, BROWSER, SAVE)
+        t.bridge.takes_quietly(until=RULE)
+        assert not t.bridge.calls
+        other.attaches("G1", "S2")
+        rules(t, guest, "allow", "/tmp/of-agent")
+        other.leaves()
+        t.app.gets("Target.detachFromTarget", {"sessionId": "S2"}).answers()
+        rules(t, guest, "default")
+
+    def test_a_new_bridge_is_told(self) -> None:
+        t, guest, agent = driven()
+        sets(agent, 1, BROWSER, SAVE)
+        rules(t, guest, "allow", "/tmp/of-agent")
+        t.bridge.leaves()
+        t.bridge.joins()
+        rules(t, guest, "allow", "/tmp/of-agent")
+
+    @pytest.mark.parametrize(
+        ("method", "params", "message"),
+        [
+            (BROWSER, {"behavior": "burn"}, "Invalid parameters behavior"),
+            (BROWSER, {}, "Invalid parameters behavior"),
+            (BROWSER, {"behavior": "allow"}, "downloadPath not provided"),
+            (BROWSER, {"behavior": "allowAndName", "downloadPath": 5}, "downloadPath not provided"),
+            (PAGE, {**SAVE, "behavior": "allowAndName"}, "Invalid parameters behavior"),
+        ],
+    )
+    def test_what_is_wrong_is_said(self, method: str, params: dict[str, Any], message: str) -> None:
+        t, _, agent = driven()
+        agent.says(1, method, params, session="S1")
+        agent.hears_error(1, message, session="S1")
+        t.silence()
+
+    def test_without_a_bridge_it_is_no_success(self) -> None:
+        t = Transcript(bridge=False)
+        agent = t.client()
+        agent.says(1, BROWSER, SAVE)
+        agent.hears_error(1, "browser_refused: without the bridge")
+        sets(agent, 2, BROWSER, {"behavior": "default"})
+
+
+class TestEvents:
+    @pytest.mark.parametrize("session", [None, "S1"])
+    def test_who_asked_for_them_is_told(self, session: str | None) -> None:
+        t, guest, agent = driven()
+        sets(agent, 1, BROWSER, {**SAVE, "eventsEnabled": True}, session=session)
+        rules(t, guest, "allow", "/tmp/of-agent")
+        page = guest.web_contents_id
+        t.bridge.tells("download.begun", webContentsId=page, saved=True, **BEGUN)
+        facts = {
+            "frameId": "G1",
+            "guid": "D1",
+            "url": "http://guest.test/a.zip",
+            "suggestedFilename": "a.zip",
+        }
+        agent.hears_event("Browser.downloadWillBegin", facts, session=session)
+        t.bridge.tells("download.changed", webContentsId=page, **PROGRESS)
+        agent.hears_event("Browser.downloadProgress", PROGRESS, session=session)
+
+    def test_nobody_else(self) -> None:
+        t, guest, agent = driven()
+        t.bridge.tells("download.begun", webContentsId=guest.web_contents_id, saved=False, **BEGUN)
+        agent.hears_nothing()
+
+    def test_one_that_was_kept_is_told_of(self) -> None:
+        t, guest, agent = driven()
+        sets(agent, 1, "FocusGuard.enable", {})
+        t.bridge.tells("download.begun", webContentsId=guest.web_contents_id, saved=False, **BEGUN)
+        facts = {"targetId": "G1", "url": "http://guest.test/a.zip", "suggestedFilename": "a.zip"}
+        agent.hears_event("FocusGuard.downloadKept", facts)
+
+    def test_one_of_a_page_that_is_gone(self) -> None:
+        t, _, agent = driven()
+        for event, facts in (("download.begun", BEGUN), ("download.changed", PROGRESS)):
+            t.bridge.tells(event, webContentsId=999, **facts)
+        agent.hears_nothing()
