@@ -30,12 +30,14 @@ class Action:
 
     Attributes:
         weight: how often it is chosen, against the others.
+        since: Electron's first major version in which it opens no box over the person's work.
     """
 
     name: str
     perform: Perform
     press: bool = False
     weight: int = 4
+    since: int = 0
 
 
 class Agent:
@@ -381,6 +383,27 @@ async def _recreate(agent: Agent) -> Effect:
     return effect
 
 
+async def _download(agent: Agent) -> None:
+    """What the page downloads is cancelled where nobody has said where to save it."""
+    await agent.run(
+        "(() => { const link = document.createElement('a'); link.download = 'note.txt';"
+        " link.href = 'data:application/octet-stream,hello'; link.click(); })()"
+    )
+
+
+async def _file_chooser(agent: Agent) -> None:
+    await agent.click("file")
+
+
+async def _dialog(agent: Agent) -> Effect:
+    answer = await agent.send("Runtime.evaluate", {"expression": "confirm('really?')", "userGesture": True})
+
+    async def effect() -> bool:
+        return answer["result"].get("value") is False
+
+    return effect
+
+
 async def _screenshot(agent: Agent) -> None:
     await agent.send("Page.captureScreenshot", {"format": "jpeg", "quality": 20})
 
@@ -418,6 +441,9 @@ ACTIONS: tuple[Action, ...] = (
     Action("history-back", _back, weight=1),
     Action("page-focuses-itself", _focus_itself, weight=2),
     Action("recreate-guest", _recreate, weight=1),
+    Action("download", _download, weight=1),
+    Action("file-chooser", _file_chooser, press=True, weight=1),
+    Action("dialog", _dialog, weight=1, since=29),
     Action("screenshot", _screenshot, weight=2),
     Action("bring-to-front", _front, weight=3),
     Action("focus-emulation", _emulation, weight=3),

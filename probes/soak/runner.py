@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 import string
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
 
@@ -262,11 +262,12 @@ async def _soak(
         ]
         turn = anyio.Lock()
         over = anyio.Event()
+        actions = [each for each in ACTIONS if each.since <= (plan.runtime.major or each.since)]
         async with anyio.create_task_group() as tasks:
 
             def come() -> None:
                 for agent in agents:
-                    tasks.start_soon(_act, agent, tally, over, turn)
+                    tasks.start_soon(_act, agent, actions, tally, over, turn)
 
             try:
                 if plan.input_method is not None:
@@ -432,10 +433,12 @@ async def _written(fixture: Fixture, state: State, name: HostField) -> str:
     )
 
 
-async def _act(agent: Agent, tally: Tally, over: anyio.Event, turn: anyio.Lock) -> None:
-    weights = [action.weight for action in ACTIONS]
+async def _act(
+    agent: Agent, actions: Sequence[Action], tally: Tally, over: anyio.Event, turn: anyio.Lock
+) -> None:
+    weights = [action.weight for action in actions]
     while not over.is_set():
-        action = agent.chance.choices(ACTIONS, weights)[0]
+        action = agent.chance.choices(actions, weights)[0]
         await _perform(agent, action, tally)
         async with turn:
             pass
