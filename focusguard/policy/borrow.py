@@ -182,8 +182,10 @@ class Borrower:
             and guest.web_contents_id is not None
         )
 
-    def room(self, guest: Guest) -> Flow[None]:
+    def room(self, guest: Guest, longest_ms: int = WORD_MS) -> Flow[None]:
         """Wait until what changes in a guest does no harm to a person who composes: between two of their words.
+
+        Pages that were kept from taking the focus may take it again then.
 
         Raises:
             GuardError: they leave no room.
@@ -191,8 +193,8 @@ class Borrower:
         if not self.composes(guest):
             return
         try:
-            params = {"webContentsId": guest.web_contents_id, "longestMs": WORD_MS}
-            yield from call(Bridge("host.room", params), BRIDGE_SECONDS + WORD_MS / 1000)
+            params = {"webContentsId": guest.web_contents_id, "longestMs": longest_ms}
+            yield from call(Bridge("host.room", params), BRIDGE_SECONDS + longest_ms / 1000)
         except CallFailed as fault:
             if fault.error.get("code") == "composing":
                 raise self._refusal(Code.USER_COMPOSING) from None

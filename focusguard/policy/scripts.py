@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from focusguard.cdp.targets import Guest
 from focusguard.errors import GuardError
-from focusguard.policy.borrow import TURN_SECONDS, Borrower
+from focusguard.policy.borrow import TURN_SECONDS, WORD_MS, Borrower
 from focusguard.policy.flow import Acquire, Flow, FlowFault, Lock
 from focusguard.policy.wire import Wire
 
@@ -17,8 +17,8 @@ SCRIPTS = ("Runtime.evaluate", "Runtime.callFunctionOn", "Runtime.runScript")
 class ScriptTurns:
     """Holds scripts back while a composition is open in their guest's host, in order.
 
-    None is refused: nobody knows which of them focuses something, and most do not. A word that stays open for longer
-    than the bridge waits for room is not waited for.
+    Between two words they go at once, for most of them focus nothing. None is refused, and a word that stays open for
+    longer than the bridge waits for room is not waited for.
     """
 
     def __init__(self, wire: Wire, borrower: Borrower) -> None:
@@ -27,20 +27,21 @@ class ScriptTurns:
         self._turns: dict[str, Lock] = {}
 
     def must_wait(self, guest: Guest, method: str) -> bool:
-        """Whether a command waits: for the end of a word, or behind another one that does."""
+        """Whether something has to be done before a command is sent."""
         if method not in SCRIPTS:
             return False
         turn = self._turns.get(guest.target_id)
-        return (turn is not None and turn.held) or guest.host_id in self._wire.composing
+        return (turn is not None and turn.held) or self._borrower.composes(guest)
 
     def wait(self, guest: Guest) -> Flow[None]:
-        """Wait for its turn; what is sent in the same step keeps the order."""
+        """Wait for its turn, and for the end of the word; what is sent in the same step keeps the order."""
         turn = self._turns.setdefault(guest.target_id, Lock())
         with suppress(FlowFault):
             yield Acquire(turn, TURN_SECONDS)
             try:
+                longest_ms = WORD_MS if guest.host_id in self._wire.composing else 0
                 with suppress(GuardError):
-                    yield from self._borrower.room(guest)
+                    yield from self._borrower.room(guest, longest_ms)
             finally:
                 turn.release()
 

@@ -19,9 +19,9 @@ def composes(t: Transcript, *, now: bool = False, active: bool = True) -> None:
     t.bridge.tells("composition", hostWebContentsId=HOST, open=now, active=active)
 
 
-def asks_for_room(t: Transcript, guest: GuestPage) -> Call:
+def asks_for_room(t: Transcript, guest: GuestPage, longest_ms: int = 2000) -> Call:
     """The question for a moment between two words."""
-    return t.bridge.gets("host.room", webContentsId=guest.web_contents_id, longestMs=2000)
+    return t.bridge.gets("host.room", webContentsId=guest.web_contents_id, longestMs=longest_ms)
 
 
 @pytest.fixture
@@ -92,8 +92,9 @@ class TestInput:
 
 class TestScripts:
     def test_between_two_words_they_go_at_once(self, stage: Parts) -> None:
-        t, _, agent = stage
+        t, guest, agent = stage
         agent.says(1, EVALUATE, SCRIPT, session="S1")
+        asks_for_room(t, guest, 0).answers({"waitedMs": 0})
         t.app.gets(EVALUATE, SCRIPT, session="S1").answers({"result": {}})
         agent.hears(1, {"result": {}}, session="S1")
         t.silence()
@@ -113,10 +114,10 @@ class TestScripts:
         room.answers({"waitedMs": 700})
         t.app.gets(EVALUATE, SCRIPT, session="S1").answers()
         agent.hears(1, session="S1")
-        asks_for_room(t, guest).answers({"waitedMs": 0})
+        asks_for_room(t, guest, 0).answers({"waitedMs": 0})
         t.app.gets("Runtime.callFunctionOn", session="S1").answers()
         agent.hears(2, session="S1")
-        asks_for_room(t, guest).answers({"waitedMs": 0})
+        asks_for_room(t, guest, 0).answers({"waitedMs": 0})
         t.app.gets(EVALUATE, {"expression": "1"}, session="S1").answers()
         agent.hears(4, session="S1")
         t.silence()

@@ -133,10 +133,21 @@
     stopPage();
   }
 
-  /** Between two words this does no harm: the page loses its focus, and gets it back when an agent comes, or with calm. */
+  /** @param {any} root whether nothing in the page has the focus, and no caret is left from before */
+  function isUntouched(root) {
+    const active = document.activeElement;
+    const selection = document.getSelection();
+    return (!active || active === document.body || active === root) && !!selection && selection.type === 'None';
+  }
+
+  /**
+   * Between two words this does no harm: a restless page loses its focus, and gets it back when an agent comes, or with
+   * calm; one in which nothing has the focus loses nothing.
+   */
   function stopPage() {
     const root = document.documentElement;
     if (!vigilant || inert || !root || root.inert) return;
+    if (performance.now() - restlessAt > REMEMBER_MS && !isUntouched(root)) return;
     stopped = document.activeElement;
     inert = true;
     root.inert = true;
@@ -159,10 +170,7 @@
     if (!root) return { inert: false };
     vigilant = vigilant || on;
     if (on && !inert && !root.inert) {
-      const active = document.activeElement;
-      const selection = document.getSelection();
-      const untouched = (!active || active === document.body || active === root) && selection && selection.type === 'None';
-      if (!untouched) return { inert: false };
+      if (!isUntouched(root)) return { inert: false };
       inert = true;
       root.inert = true;
     } else if (!on && inert) {
@@ -171,7 +179,7 @@
       const nothing = !document.activeElement || document.activeElement === document.body;
       if (stopped && stopped.isConnected && stopped !== document.body && nothing) stopped.focus({ preventScroll: true });
       stopped = null;
-      if (vigilant && performance.now() - restlessAt < REMEMBER_MS) setTimeout(stopPage, LEAVE_MS);
+      if (vigilant) setTimeout(stopPage, LEAVE_MS);
     }
     return { inert };
   }
