@@ -7,6 +7,8 @@ or session is copied, not decoded and encoded again.
 from __future__ import annotations
 
 import json
+import math
+import re
 from typing import Any
 
 import msgspec
@@ -14,6 +16,10 @@ import msgspec
 from focusguard import errors
 
 _NO_RAW = msgspec.Raw(b"")
+#: As deep as Chromium's reader goes (third_party/inspector_protocol crdtp/json.cc, kStackLimit).
+MAX_DEPTH = 300
+#: A number beyond a double cannot be written in a short way without one.
+_LONG_EXPONENT = re.compile(rb"[0-9][eE]\+?[0-9]{3}")
 
 
 class Envelope(msgspec.Struct, omit_defaults=True, gc=False):
@@ -81,7 +87,33 @@ def decode_command(data: bytes) -> Envelope:
         raise MalformedMessage(
             errors.INVALID_REQUEST, "Message must have string 'method' property", message.id
         )
+    _check_readable(data, message.id)
     return message
+
+
+def _check_readable(data: bytes, command_id: int) -> None:
+    """Refuse what Chromium's reader does not take: its answer would have no id, and nobody would get it.
+
+    Raises:
+        MalformedMessage: a number is beyond a double, or values are nested more than `MAX_DEPTH` deep.
+    """
+    deep = data.count(b"[") + data.count(b"{") > MAX_DEPTH
+    if not deep and _LONG_EXPONENT.search(data) is None:
+        return
+    level: list[Any] = [_load(data)]
+    for _ in range(MAX_DEPTH):
+        if any(isinstance(value, float) and math.isinf(value) for value in level):
+            raise MalformedMessage(errors.PARSE_ERROR, "JSON: invalid number", command_id)
+        level = [inner for value in level for inner in _inside(value)]
+        if not level:
+            return
+    raise MalformedMessage(errors.PARSE_ERROR, "JSON: stack limit exceeded", command_id)
+
+
+def _inside(value: Any) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []
 
 
 def _decode_loosely(data: bytes) -> Envelope:

@@ -140,6 +140,13 @@ class Delivery:
         if held is not None:
             held.note(job.method, job.params, None if job.session.main else job.session.target_id)
 
+    def refused(self, guest: Guest, job: Job) -> None:
+        """The app has refused a command that was noted when it was sent: nobody has anything down because of it."""
+        if job.caller is not None and job.session is not None:
+            held = self.held.get((job.caller.client, guest.target_id))
+            if held is not None:
+                held.refused(job.method, job.params, None if job.session.main else job.session.target_id)
+
     # -- sent --------------------------------------------------------------------------------------------------------
     def session_id(self, guest: Guest, job: Job) -> str:
         """Where the command goes: on its own session, or on the guard's where that was detached while it waited."""
@@ -154,12 +161,15 @@ class Delivery:
             raise GuardError(Code.ERROR, "the target is gone; nothing was sent")
         return own
 
-    def answered(self, handle: Handle, seconds: float = INPUT_BOUND) -> Flow[dict[str, Any]]:
+    def answered(self, guest: Guest, job: Job, handle: Handle) -> Flow[dict[str, Any]]:
         """The app's answer, or an error that says that there is none."""
         try:
-            result: dict[str, Any] = yield Await(handle, seconds)
+            result: dict[str, Any] = yield Await(handle, INPUT_BOUND)
+        except CallFailed:
+            self.refused(guest, job)
+            raise
         except TimedOut:
-            raise GuardError(Code.TIMEOUT, f"the guest did not answer within {seconds:g} s") from None
+            raise GuardError(Code.TIMEOUT, f"the guest did not answer within {INPUT_BOUND:g} s") from None
         return result
 
     def sent_on(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
@@ -172,9 +182,12 @@ class Delivery:
         handle = yield Post(Upstream(job.method, job.params, self.session_id(guest, job), job.raw or None))
         self.note(guest, job)
         if not job.rule.frame:
-            return (yield from self.answered(handle))
+            return (yield from self.answered(guest, job, handle))
         try:
             return (yield from self._paint.answered(guest, handle, INPUT_BOUND))
+        except CallFailed:
+            self.refused(guest, job)
+            raise
         except TimedOut:
             raise GuardError(Code.TIMEOUT, f"the guest did not answer within {INPUT_BOUND:g} s") from None
 
@@ -259,7 +272,7 @@ class Delivery:
                 self.heal(guest, job)
         if fault is not None:
             raise fault
-        result = yield from self.answered(handle)
+        result = yield from self.answered(guest, job, handle)
         if watching is not None:
             yield from self.seen(job, watching)
         if looking is not None:

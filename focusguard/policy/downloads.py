@@ -7,6 +7,7 @@ client has set, and the bridge carries it out for the guests that this client is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -14,10 +15,12 @@ from typing import Any
 from focusguard.cdp.sessions import Session, SessionTable
 from focusguard.cdp.targets import Guest, TargetTree
 from focusguard.errors import INVALID_PARAMS, Code, GuardError, ProtocolError
+from focusguard.policy import keys
 from focusguard.policy.flow import Bridge
 from focusguard.policy.wire import Wire
 
 SAVING = ("allow", "allowAndName")
+_ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 FOR_BROWSER, FOR_PAGE = ("deny", "default", *SAVING), ("deny", "default", "allow")
 
 
@@ -70,10 +73,15 @@ class Downloads:
         self._changed: set[str] = set()
 
     # -- who is there ------------------------------------------------------------------------------------------------
-    def session_changed(self, session: Session) -> None:
-        """A client has come to a guest, or is leaving it."""
+    def session_begun(self, session: Session) -> None:
+        """A client has come to a guest."""
         if session.client is not None and session.guest_id:
             self._changed.add(session.guest_id)
+
+    def session_ended(self, session: Session) -> None:
+        """A client is leaving a guest, or a virtual browser: what it had set there is undone."""
+        if session.client is not None:
+            self._keep([each for each in self._settings if each.session is not session])
 
     def client_left(self, client: int) -> None:
         """What it had set is undone."""
@@ -116,6 +124,8 @@ class Downloads:
             raise ProtocolError(INVALID_PARAMS, f"Invalid parameters behavior: {behavior!r}")
         if behavior in SAVING and not (isinstance(folder, str) and folder):
             raise ProtocolError(INVALID_PARAMS, "downloadPath not provided")
+        if behavior in SAVING and not (_ABSOLUTE.match(folder) and keys.whole(folder) and "\0" not in folder):
+            raise ProtocolError(INVALID_PARAMS, "Invalid parameters downloadPath: absolute path expected")
         if behavior != "default" and not self._bridge_expected:
             raise GuardError(
                 Code.REFUSED, "without the bridge nothing keeps Electron from asking where to save"

@@ -44,7 +44,7 @@ def steps(method: str, params: dict[str, Any]) -> list[Step]:
     """
     try:
         made = _MAKERS[method](params)
-    except (KeyError, TypeError, OverflowError) as fault:
+    except (KeyError, TypeError, ArithmeticError) as fault:
         raise ValueError(f"Invalid parameters {fault}: number expected") from None
     if not sum(step.wait for step in made) <= LONGEST_SECONDS:
         raise ValueError(f"Invalid parameters: a gesture of more than {LONGEST_SECONDS:g} s")

@@ -293,18 +293,24 @@ class Guard:
         if caller.method in STOPPING:
             self._stopping.add(session.id)
         if self._scripts.must_wait(guest, caller.method):
-            flow = self._forward_in_turn(guest, caller, session, message)
+            flow = self._forward_in_turn(guest, caller, session, message, bound, late)
             self._start(flow, lambda _: None, caller)
             return
         self._wire.forward(caller, message, session.id, bound, late)
 
     def _forward_in_turn(
-        self, guest: Guest, caller: Caller, session: Session, message: Envelope
+        self,
+        guest: Guest,
+        caller: Caller,
+        session: Session,
+        message: Envelope,
+        bound: float | None,
+        late: Callable[[], None] | None,
     ) -> Flow[None]:
         yield from self._scripts.wait(guest)
         if not self._wire.session_here(session):
             raise GuardError(Code.ERROR, "the session is gone; nothing was sent")
-        self._wire.forward(caller, message, session.id)
+        self._wire.forward(caller, message, session.id, bound, late)
 
     def _fail_if_dead(self, guest: Guest, caller: Caller) -> None:
         if guest.crashed:
@@ -331,6 +337,7 @@ class Guard:
     def _take_input(self, caller: Caller, session: Session, message: Envelope, rule: Rule) -> None:
         guest = self._guest_of(session)
         params = messages.params_of(message)
+        _check_input(rule.treatment, params)
         if rule.treatment is Treatment.KEY and "nativeVirtualKeyCode" in params:
             params = keys.for_the_page(params)
             message = messages.with_params(message, params)
@@ -361,10 +368,10 @@ class Guard:
 
     def _session_begun(self, session: Session) -> None:
         self._dialogs.session_begun(session)
-        self._downloads.session_changed(session)
+        self._downloads.session_begun(session)
 
     def _session_ended(self, session: Session) -> None:
-        self._downloads.session_changed(session)
+        self._downloads.session_ended(session)
         self._emulation.session_ended(session)
         self._dialogs.session_ended(session)
 
@@ -543,6 +550,19 @@ class Guard:
 
     def _timer_rang(self, event: effects.TimerRang) -> None:
         self._wire.timer_rang(event.timer)
+
+
+def _check_input(treatment: Treatment, params: dict[str, Any]) -> None:
+    """Refuse input whose way depends on a parameter of the wrong kind, with Chromium's words."""
+    name = {
+        Treatment.KEY: "type",
+        Treatment.POINTER: "type",
+        Treatment.TEXT: "text",
+        Treatment.COMPOSE: "text",
+    }
+    wanted = name.get(treatment)
+    if wanted is not None and not isinstance(params.get(wanted), str):
+        raise ProtocolError(errors.INVALID_PARAMS, f"Invalid parameters {wanted}: string value expected")
 
 
 _HANDLERS: dict[type, Callable[[Guard, Any], None]] = {

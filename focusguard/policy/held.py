@@ -108,6 +108,15 @@ class Held:
         elif kind in grip.down:
             self._presses[key] = Press(method, params, target_id)
 
+    def refused(self, method: str, params: dict[str, Any], target_id: str | None) -> None:
+        """An input that was noted has been refused: nothing is down because of it."""
+        grip = GRIPS.get(method)
+        if grip is not None and params.get("type") in grip.down:
+            key = _key(method, params, target_id)
+            press = self._presses.get(key)
+            if press is not None and press.params is params:
+                del self._presses[key]
+
     def holds(self, press: Press) -> bool:
         """Whether it has the same thing down."""
         return _key(press.method, press.params, press.target_id) in self._presses

@@ -15,7 +15,7 @@ from focusguard.policy.borrow import Borrower
 from focusguard.policy.delivery import Delivery, Job
 from focusguard.policy.emulation import FocusEmulation
 from focusguard.policy.evidence import Worlds
-from focusguard.policy.flow import Await, Flow, FlowFault, Handle, Post, TimedOut, Upstream
+from focusguard.policy.flow import Await, Flow, FlowFault, Handle, TimedOut, Upstream, call
 from focusguard.policy.held import KEY, Held, Press
 from focusguard.policy.keyboard import Keyboard
 from focusguard.policy.paint import PaintWatch
@@ -302,7 +302,7 @@ class InputDesk:
         else:
             session_id = guest.session_id
         if session_id is not None:  # what held it is gone otherwise
-            yield from self._delivery.answered((yield Post(Upstream(press.method, params, session_id))))
+            yield from call(Upstream(press.method, params, session_id), INPUT_BOUND)
 
 
 def _believers(guest: Guest) -> list[Guest | Child]:

@@ -154,7 +154,7 @@ class Keyboard:
         call = Upstream(job.method, job.params, self._delivery.session_id(guest, job), job.raw or None)
         handle = yield Post(call)
         self._delivery.note(guest, job)
-        result = yield from self._delivery.answered(handle)
+        result = yield from self._delivery.answered(guest, job, handle)
         if watch is not None:
             yield from self._delivery.seen(job, watch)
         return result
@@ -196,6 +196,6 @@ class Keyboard:
         handle = yield Post(Upstream(job.method, job.params, child.session_id, job.raw or None))
         self._delivery.note(guest, job)
         try:
-            return (yield from self._delivery.answered(handle))
+            return (yield from self._delivery.answered(guest, job, handle))
         finally:
             self._delivery.heal(guest, job)

@@ -97,6 +97,6 @@ class Pointer:
                 Upstream(job.method, job.params, self._delivery.session_id(guest, job), job.raw or None)
             )
             lease.pass_turn()
-            return (yield from self._delivery.answered(handle))
+            return (yield from self._delivery.answered(guest, job, handle))
         finally:
             self._borrower.end_later(lease, guest, LINGER_SECONDS)

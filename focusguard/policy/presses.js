@@ -15,11 +15,12 @@
     const belongsToFrame = (event) => {
       const frame = event.composedPath()[0];
       if (!/^i?frame$/.test(frame.localName)) return false;
-      const box = frame.getBoundingClientRect();
+      // An offset counts in the target's own, untransformed pixels; in a shadow tree, and zoomed, it is not known.
+      if (event.target !== frame || (frame.currentCSSZoom || 1) !== 1) return false;
       const style = getComputedStyle(frame);
       const inside = (at, size, before, after) => at >= parseFloat(before) && at < size - parseFloat(after);
-      return inside(event.clientX - box.left - frame.clientLeft, frame.clientWidth, style.paddingLeft, style.paddingRight)
-        && inside(event.clientY - box.top - frame.clientTop, frame.clientHeight, style.paddingTop, style.paddingBottom);
+      return inside(event.offsetX, frame.clientWidth, style.paddingLeft, style.paddingRight)
+        && inside(event.offsetY, frame.clientHeight, style.paddingTop, style.paddingBottom);
     };
     const note = (event) => {
       if (!event.isTrusted) return;

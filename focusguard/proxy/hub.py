@@ -134,8 +134,12 @@ class Hub:
         if self.link is None:
             error = {"code": "bridge-lost", "message": "there is no bridge"}
             self.feed(effects.BridgeAnswered(request, None, error))
-        else:
+            return
+        try:
             self.link.send({"id": request, "method": method, "params": params})
+        except ValueError as fault:  # half a surrogate pair, which JSON has and UTF-8 has not
+            error = {"code": "failed", "message": f"the request cannot be written: {fault}"}
+            self.feed(effects.BridgeAnswered(request, None, error))
 
     async def _ask(self, method: str) -> Mapping[str, Any]:
         """Ask the bridge for the hub itself; the guard's own questions have numbers above zero."""

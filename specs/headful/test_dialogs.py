@@ -32,8 +32,30 @@ async def said(app: Stage) -> Any:
     return await app.fixture.execute("guest:0", "globalThis.said || ''")
 
 
+#: For so long after a press of theirs what a page asks for is the person's (permissions.cjs).
+PERSONS_SECONDS = 1.6
+FULLSCREEN = {
+    "expression": "document.documentElement.requestFullscreen().then(() => 'full', (fault) => fault.name)",
+    "userGesture": True,
+    "awaitPromise": True,
+    "returnByValue": True,
+}
+
+
 @guarded
 class TestGuarded:
+    async def test_the_person_gets_the_whole_screen(self, app: Stage, eventually: Eventually) -> None:
+        before = (await app.seen()).window().bounds
+        whole = "document.documentElement.requestFullscreen()"
+        await app.send(
+            "Runtime.evaluate",
+            {"expression": f"document.querySelector('#button').onclick = () => {whole}; 0"},
+        )
+        await app.hands.click(*(await app.fixture.rects()).on_screen("button"))
+        await eventually(lambda: bounds_changed(app, before))
+        await leave_fullscreen(app, eventually, before)
+        await app.send("Runtime.evaluate", {"expression": "document.querySelector('#button').onclick = null"})
+
     @pytest.mark.parametrize("what", HARMLESS)
     async def test_others_open_nothing(self, app: Stage, display: Display, boxes: Boxes, what: str) -> None:
         front = display.active_window()
@@ -144,8 +166,28 @@ async def typed(app: Stage, text: str) -> bool:
     return bool(await app.fixture.execute("host", "document.querySelector('#textarea').value") == text)
 
 
+@guarded
+class TestTheWholeScreen:
+    async def test_an_agent_does_not_get_it(self, app: Stage, display: Display, boxes: Boxes) -> None:
+        await anyio.sleep(PERSONS_SECONDS)
+        front = display.active_window()
+        before = (await app.seen()).window().bounds
+        # Electron tells the page nothing of a refusal: its promise stays open, and it can ask for no other one.
+        await app.send("Runtime.evaluate", {**FULLSCREEN, "awaitPromise": False})
+        await undisturbed(app, display, boxes, front)
+        assert (await app.seen()).window().bounds == before
+        await app.fixture.reload()
+
+
 @raw
 class TestRaw:
+    async def test_an_agent_takes_the_whole_screen(self, app: Stage, eventually: Eventually) -> None:
+        before = (await app.seen()).window().bounds
+        answer = await app.send("Runtime.evaluate", FULLSCREEN)
+        assert answer["result"]["value"] == "full"
+        await eventually(lambda: bounds_changed(app, before))
+        await leave_fullscreen(app, eventually, before)
+
     @pytest.mark.parametrize("box", ["alert", "confirm"])
     async def test_a_box_takes_the_persons_keys(
         self, app: Stage, display: Display, boxes: Boxes, eventually: Eventually, box: str
@@ -167,3 +209,17 @@ class TestRaw:
         await app.hands.type("mine")
         assert boxes() == ["Open File"]
         assert (await app.fixture.state()).host.values["textarea"] == ""
+
+
+async def bounds_changed(app: Stage, before: Any) -> bool:
+    return bool((await app.seen()).window().bounds != before)
+
+
+async def leave_fullscreen(app: Stage, eventually: Eventually, before: Any) -> None:
+    """The window is as it was."""
+    await app.fixture.execute("guest:0", "document.exitFullscreen()")
+
+    async def back() -> bool:
+        return not await bounds_changed(app, before)
+
+    await eventually(back)

@@ -65,6 +65,17 @@ class TestSettings:
         t.app.gets("Target.detachFromTarget", {"sessionId": "S2"}).answers()
         rules(t, guest, "default")
 
+    def test_it_ends_with_its_session(self) -> None:
+        t, guest, agent = driven()
+        agent.attaches("G1", "S2")
+        sets(agent, 1, PAGE, SAVE, session="S2")
+        rules(t, guest, "allow", "/tmp/of-agent")
+        agent.says(2, "Target.detachFromTarget", {"sessionId": "S2"})
+        t.app.gets("Target.detachFromTarget", {"sessionId": "S2"}).answers()
+        agent.hears_event("Target.detachedFromTarget", {"sessionId": "S2"})
+        agent.hears(2)
+        rules(t, guest, "default")
+
     def test_a_new_bridge_is_told(self) -> None:
         t, guest, agent = driven()
         sets(agent, 1, BROWSER, SAVE)
@@ -81,6 +92,10 @@ class TestSettings:
             (BROWSER, {"behavior": "allow"}, "downloadPath not provided"),
             (BROWSER, {"behavior": "allowAndName", "downloadPath": 5}, "downloadPath not provided"),
             (PAGE, {**SAVE, "behavior": "allowAndName"}, "Invalid parameters behavior"),
+            (BROWSER, {**SAVE, "downloadPath": "of-agent"}, "Invalid parameters downloadPath"),
+            (BROWSER, {**SAVE, "downloadPath": "~/of-agent"}, "Invalid parameters downloadPath"),
+            (BROWSER, {**SAVE, "downloadPath": "/tmp/of\0agent"}, "Invalid parameters downloadPath"),
+            (BROWSER, {**SAVE, "downloadPath": "/tmp/\ud800"}, "Invalid parameters downloadPath"),
         ],
     )
     def test_what_is_wrong_is_said(self, method: str, params: dict[str, Any], message: str) -> None:

@@ -63,6 +63,28 @@ class TestCommands:
         assert str(caught.value).startswith(says)
         assert (caught.value.rpc_code, caught.value.id) == (rpc_code, id_)
 
+    @pytest.mark.parametrize(
+        ("value", "says"),
+        [
+            (b"1e999", "JSON: invalid number"),
+            (b'{"deep": [-1E+400]}', "JSON: invalid number"),
+            (b"[" * 400 + b"]" * 400, "JSON: stack limit exceeded"),
+            (b'{"a":' * 350 + b"0" + b"}" * 350, "JSON: stack limit exceeded"),
+        ],
+    )
+    def test_what_chromium_would_answer_without_an_id(self, value: bytes, says: str) -> None:
+        with pytest.raises(MalformedMessage) as refused:
+            decode_command(b'{"id":7,"method":"A.b","params":{"z":' + value + b"}}")
+        assert (refused.value.id, refused.value.to_cdp()["message"]) == (7, says)
+        assert refused.value.to_cdp()["code"] == -32700
+
+    @pytest.mark.parametrize(
+        "value", [b'"1e999"', b"1e308", b"1e-999", b"[" * 200 + b"]" * 200, b"[" + b"[]," * 400 + b"0]"]
+    )
+    def test_what_only_looks_like_it(self, value: bytes) -> None:
+        message = decode_command(b'{"id":7,"method":"A.b","params":{"z":' + value + b"}}")
+        assert message.id == 7
+
     @pytest.mark.parametrize("params", [b"[1]", b"3", b'"x"', b"true"])
     def test_params_that_are_no_object(self, params: bytes) -> None:
         message = decode_command(b'{"id":5,"method":"A.b","params":' + params + b"}")

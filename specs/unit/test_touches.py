@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from focusguard.errors import Code
-from specs.unit.strokes import FINGER, HELD, LIFT, TOUCH, begin, emulates
+from specs.unit.strokes import FINGER, HELD, LIFT, TOUCH, begin, emulates, lingers
 from specs.unit.transcript import Client, Transcript
 
 CANCEL = {"type": "touchCancel", "touchPoints": []}
@@ -112,3 +112,23 @@ class TestTwoWindows:
         second.attaches("G2", "S2")
         touched(t, first, 1, FINGER, "S1")
         touched(t, second, 1, FINGER, "S2")
+
+
+class TestRefused:
+    def test_what_the_app_refuses_holds_nothing(self) -> None:
+        t = Transcript()
+        first, second = t.guest("G1"), t.guest("G2")
+        agent, other = t.client(), t.client()
+        agent.attaches("G1", "S1")
+        other.attaches("G2", "S2")
+        agent.says(1, TOUCH, {"type": "touchStart", "touchPoints": "abc"}, session="S1")
+        emulates(t, first.session)
+        t.bridge.gets("borrow.begin").answers(HELD)
+        t.app.gets(TOUCH, session="S1").fails("Invalid parameters")
+        agent.hears_error(1, "Invalid parameters", session="S1")
+        lingers(t, first)
+        other.says(2, TOUCH, FINGER, session="S2")
+        emulates(t, second.session)
+        t.bridge.gets("borrow.begin").answers({**HELD, "lease": 2})
+        t.app.gets(TOUCH, FINGER, session="S2").answers()
+        other.hears(2, {}, session="S2")

@@ -89,6 +89,7 @@ function run(api, electron, path, token) {
   const { createViews } = require('./views.cjs');
   const { createDialogs } = require('./dialogs.cjs');
   const { createDownloads } = require('./downloads.cjs');
+  const { createPermissions } = require('./permissions.cjs');
   const { createPersons } = require('./persons.cjs');
   const { describeProtocol } = require('./description.cjs');
 
@@ -127,6 +128,7 @@ function run(api, electron, path, token) {
   });
   const dialogs = createDialogs({ targets, persons });
   const downloads = createDownloads({ persons, event });
+  const permissions = createPermissions({ electron, targets, persons });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
 
   /** @param {any} params */
@@ -157,7 +159,10 @@ function run(api, electron, path, token) {
       persons.agentActs(wc);
       return { sent: marks.send(wc, params.events || []) };
     },
-    'dialogs.hold': (params) => dialogs.hold(page(params), !!params.on),
+    'dialogs.hold': (params) => {
+      permissions.hold(page(params), !!params.on);
+      return dialogs.hold(page(params), !!params.on);
+    },
     'downloads.rule': (params) => {
       const folder = String(params.folder || '');
       downloads.rule(page(params), params.behavior ? { behavior: params.behavior, folder } : null);
@@ -326,6 +331,7 @@ function run(api, electron, path, token) {
       composing.stop();
       dialogs.stop();
       downloads.stop();
+      permissions.stop();
       views.stop();
       shields.stop();
       marks.stop();

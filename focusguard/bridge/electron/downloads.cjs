@@ -12,6 +12,8 @@ const crypto = require('crypto');
 /** A download is the person's this long after they have pressed something in that page. */
 const PERSON_MS = 1500;
 const NAMES = 1000;
+/** What an agent has begun may still be on its way when the last one leaves. */
+const LEFT_MS = 10000;
 
 /**
  * @typedef {object} Rule
@@ -27,6 +29,8 @@ const NAMES = 1000;
 function createDownloads({ persons, event }) {
   /** @type {Map<number, Rule>} pages that agents drive */
   const rules = new Map();
+  /** Paths of downloads that are not done: there is no file yet. @type {Set<string>} */
+  const taken = new Set();
   /** @type {Map<any, (event: any, item: any, wc: any) => void>} session to listener */
   const heard = new Map();
 
@@ -35,7 +39,7 @@ function createDownloads({ persons, event }) {
     const { name: stem, ext } = path.parse(path.basename(name) || 'download');
     for (let number = 0; number < NAMES; number += 1) {
       const candidate = path.join(folder, number ? `${stem} (${number})${ext}` : `${stem}${ext}`);
-      if (!fs.existsSync(candidate)) return candidate;
+      if (!taken.has(candidate) && !fs.existsSync(candidate)) return candidate;
     }
     return path.join(folder, crypto.randomBytes(8).toString('hex'));
   }
@@ -56,9 +60,16 @@ function createDownloads({ persons, event }) {
       trigger.preventDefault();
       return;
     }
-    item.setSavePath(rule.behavior === 'allow' ? freePath(rule.folder, facts.filename) : path.join(rule.folder, guid));
-    item.on('updated', () => told('inProgress'));
+    const place = rule.behavior === 'allow' ? freePath(rule.folder, facts.filename) : path.join(rule.folder, guid);
+    taken.add(place);
+    item.setSavePath(place);
+    item.on('updated', (/** @type {any} */ _event, /** @type {string} */ state) => {
+      // Nobody is there to resume it.
+      if (state === 'interrupted') item.cancel();
+      else told('inProgress');
+    });
     item.once('done', (/** @type {any} */ _event, /** @type {string} */ state) => {
+      taken.delete(place);
       told(state === 'completed' ? 'completed' : 'canceled');
     });
   }
@@ -74,13 +85,19 @@ function createDownloads({ persons, event }) {
   return {
     /** @param {any} wc @param {Rule | null} rule null: no agent drives it any more */
     rule: (wc, rule) => {
+      const { id } = wc;
       if (!rule) {
-        rules.delete(wc.id);
+        /** @type {Rule} */
+        const last = { behavior: 'default', folder: '' };
+        rules.set(wc.id, last);
+        const timer = setTimeout(() => {
+          if (rules.get(id) === last) rules.delete(id);
+        }, LEFT_MS);
+        if (timer.unref) timer.unref();
         return;
       }
       hear(wc.session);
-      if (!rules.has(wc.id)) {
-        const { id } = wc;
+      if (!rules.has(id)) {
         wc.once('destroyed', () => rules.delete(id));
       }
       rules.set(wc.id, rule);
