@@ -32,8 +32,8 @@ THINGS = """<div style="position: fixed; left: 620px; top: 0; width: 250px; back
   <iframe id="border" srcdoc="border" style="display: block; width: 100px; height: 30px; border: 12px solid"></iframe>
   <iframe id="padding" srcdoc="padding" style="display: block; width: 100px; height: 30px; padding: 12px"></iframe>
   <div id="shadow"></div>
-  <iframe id="scaled" srcdoc="scaled" style="display: block; width: 60px; height: 20px; border: 12px solid; margin-bottom:
-    40px; transform: scale(1.5); transform-origin: 0 0"></iframe>
+  <iframe id="scaled" srcdoc="scaled" style="display: block; width: 60px; height: 20px; border: 12px solid;
+    margin-bottom: 40px; transform: scale(1.5); transform-origin: 0 0"></iframe>
   <iframe id="turned" srcdoc="turned" style="display: block; width: 60px; height: 20px; border-left: 60px solid;
     transform: rotate(180deg)"></iframe>
   <iframe id="zoomed" srcdoc="zoomed" style="display: block; width: 60px; height: 20px; border: 12px solid;
