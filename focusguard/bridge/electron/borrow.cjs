@@ -64,7 +64,7 @@ const MAX_QUEUE = 2000;
  * @param {(host: any) => void} parts.nudge
  * @param {(host: any, open: boolean) => void} parts.composition
  * @param {(host: any) => boolean} parts.composes whether the person composes word after word
- * @param {(host: any, longest: number) => Promise<number>} parts.room resolves when they leave room between two words; ms waited
+ * @param {(host: any, guest: any, longest: number) => Promise<number>} parts.room resolves when they leave room between two words; ms waited
  * @param {(wc: any) => void} parts.pressed a press that went into a page by whatever way
  */
 function createBorrows({ targets, panes, marks, event, nudge, composition, composes, room, pressed }) {
@@ -296,11 +296,11 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
   }
 
   /**
-   * @param {number} wanted longest wait, 0: none @param {any} host
+   * @param {number} wanted longest wait, 0: none @param {any} host @param {any} guest who acts
    * @returns {Promise<number>} ms waited for the gap after the person's next key, or between two words
    */
-  function pace(wanted, host) {
-    if (wanted > 0 && composes(host)) return room(host, wanted);
+  function pace(wanted, host, guest) {
+    if (wanted > 0 && composes(host)) return room(host, guest, wanted);
     if (!(wanted > 0) || clock() - lastKeyAt > TYPING_MS) return Promise.resolve(0);
     const start = clock();
     return new Promise((resolve) => {
@@ -336,7 +336,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
       return { state: 'nothing-to-hold', lease: null, waitedMs: 0 };
     }
     if (view && guest.isFocused()) return { state: 'guest-focused', lease: null, waitedMs: 0 };
-    const waitedMs = await pace(Number(params.paceMs) || 0, host);
+    const waitedMs = await pace(Number(params.paceMs) || 0, host, guest);
     if (guest.isDestroyed() || host.isDestroyed()) throw failure('no-such-target', 'the page went away');
     for (const one of [guest, host].concat(targets.guestsOf(host))) marks().watch(one);
     const place = placeOf(host);

@@ -183,7 +183,8 @@ function run(api, electron, path, token) {
     },
     'borrow.end': borrows.end,
     'host.room': async (params) => {
-      const waitedMs = await composing.room(targets.place(page(params)).host, Number(params.longestMs) || 0);
+      const guest = page(params);
+      const waitedMs = await composing.room(targets.place(guest).host, guest, Number(params.longestMs) || 0);
       undisturbed(params);
       return { waitedMs };
     },

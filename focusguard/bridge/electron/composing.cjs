@@ -25,6 +25,11 @@ const PAUSE_MS = 700;
 /** What breaks so soon after a touch has been broken by it. */
 const BLAME_MS = 60;
 const STEP_MS = 4;
+/** For a page that can be told at all. */
+const RELEASE_MS = 25;
+
+/** @param {number} ms @returns {Promise<void>} */
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * @typedef {object} HostState
@@ -85,15 +90,15 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
   /**
    * A key is on its way to the input method and back for longer than anybody can tell, and whatever changes in a guest
    * meanwhile loses it. So while the person composes word after word, agents act between two words.
-   * @param {any} host @param {number} longest ms @returns {Promise<number>} ms waited
+   * @param {any} host @param {any} guest who acts @param {number} longest ms @returns {Promise<number>} ms waited
    */
-  async function room(host, longest) {
+  async function room(host, guest, longest) {
     const began = Date.now();
     const state = host && hosts.get(host.id);
     while (state && isActive(host) && !hasRoom(state) && Date.now() - began < longest) {
-      await new Promise((resolve) => setTimeout(resolve, STEP_MS));
+      await pause(STEP_MS);
     }
-    if (state && !state.open) await release(state);
+    if (state && !state.open) await release(state, guest);
     return Date.now() - began;
   }
 
@@ -154,11 +159,20 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
   /** @param {HostState} state */
   const isTouched = (state) => state.nudging || Date.now() - state.touched < BLAME_MS;
 
-  /** @param {HostState} state lets the guests take focus again; whether there were any */
-  function release(state) {
+  /**
+   * Lets the guests take focus again.
+   * @param {HostState} state @param {any} [first] the one that is waited for: any of them may be on its way to another page
+   * @returns {Promise<boolean>} whether they had been kept from it
+   */
+  function release(state, first) {
     const were = state.hushed;
     state.hushed = false;
-    return Promise.all(Array.from(state.watched).map((guest) => tellSentry(guest, 'quiet(false)'))).then(() => were);
+    let done = Promise.resolve();
+    for (const guest of state.watched) {
+      const told = tellSentry(guest, 'quiet(false)');
+      if (guest === first) done = Promise.race([told, pause(RELEASE_MS)]);
+    }
+    return done.then(() => were);
   }
 
   /** @param {any} host the person has composed nothing for a while */

@@ -133,21 +133,10 @@
     stopPage();
   }
 
-  /** @param {any} root whether nothing in the page has the focus, and no caret is left from before */
-  function isUntouched(root) {
-    const active = document.activeElement;
-    const selection = document.getSelection();
-    return (!active || active === document.body || active === root) && !!selection && selection.type === 'None';
-  }
-
-  /**
-   * Between two words this does no harm: a restless page loses its focus, and gets it back when an agent comes, or with
-   * calm; one in which nothing has the focus loses nothing.
-   */
+  /** Between two words this does no harm: the page loses its focus, and gets it back when an agent comes, or with calm. */
   function stopPage() {
     const root = document.documentElement;
-    if (!vigilant || inert || !root || root.inert) return;
-    if (performance.now() - restlessAt > REMEMBER_MS && !isUntouched(root)) return;
+    if (!vigilant || inert || !root || root.inert || performance.now() - restlessAt > REMEMBER_MS) return;
     stopped = document.activeElement;
     inert = true;
     root.inert = true;
@@ -170,7 +159,10 @@
     if (!root) return { inert: false };
     vigilant = vigilant || on;
     if (on && !inert && !root.inert) {
-      if (!isUntouched(root)) return { inert: false };
+      const active = document.activeElement;
+      const selection = document.getSelection();
+      const untouched = (!active || active === document.body || active === root) && selection && selection.type === 'None';
+      if (!untouched) return { inert: false };
       inert = true;
       root.inert = true;
     } else if (!on && inert) {
