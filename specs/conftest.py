@@ -22,6 +22,9 @@ from specs.embeddings import embeddings_of
 
 Eventually = Callable[..., Awaitable[Any]]
 
+#: Folders of specs that are short and start no app.
+LAST = ("proxy", "unit")
+
 # A shell starts what runs in its background with SIGINT ignored, and so would be whatever a spec interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
@@ -92,11 +95,15 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leaves out what applies to no embedding of this Electron (the header says which it lacks)."""
+    """Leaves out what applies to no embedding of this Electron (the header says which it lacks).
+
+    What needs an app comes first: the many short ones fill up what is left of the workers' time at the end.
+    """
     lacking = [item for item in items if _of_no_embedding(item)]
     if lacking:
         config.hook.pytest_deselected(items=lacking)
         items[:] = [item for item in items if item not in lacking]
+    items.sort(key=lambda item: LAST.index(folder) + 1 if (folder := item.path.parent.name) in LAST else 0)
 
 
 def _of_no_embedding(item: pytest.Item) -> bool:

@@ -35,7 +35,7 @@ RECHECK_MS = 50
 #: Seconds for the bridge to carry out a request beyond the waits it was asked for.
 BRIDGE_SECONDS = 2.0
 #: Longest wait for room between the words that the person composes, milliseconds.
-WORD_MS = 2000
+WORD_MS = 1500
 #: Seconds to wait while another action on the same host has the focus.
 TURN_SECONDS = 15.0
 #: What the pane may say before a command is sent; anything else means that the person's focus is not safe.

@@ -24,7 +24,7 @@ FRAMES: tuple[Frame, ...] = ("main", "same-site", "cross-site", "nested")
 FRAME = "guest:0/cross-site"
 #: Presses after each load; a frame that is late with its drawing is met about once in eight loads.
 PRESSES = 3
-ENOUGH = 8 * PRESSES
+ENOUGH = 5 * PRESSES
 #: The frames that have a session of their own, and which that is.
 OWN: tuple[tuple[Frame, SessionName], ...] = (("cross-site", "frame"), ("nested", "nested"))
 

@@ -19,7 +19,7 @@ def composes(t: Transcript, *, now: bool = False, active: bool = True) -> None:
     t.bridge.tells("composition", hostWebContentsId=HOST, open=now, active=active)
 
 
-def asks_for_room(t: Transcript, guest: GuestPage, longest_ms: int = 2000) -> Call:
+def asks_for_room(t: Transcript, guest: GuestPage, longest_ms: int = 1500) -> Call:
     """The question for a moment between two words."""
     return t.bridge.gets("host.room", webContentsId=guest.web_contents_id, longestMs=longest_ms)
 
@@ -76,7 +76,7 @@ class TestInput:
         composes(t)
         agent.says(1, MOUSE, PRESS, session="S1")
         emulates(t, guest.session)
-        t.bridge.gets("borrow.begin", paceMs=2000).answers(HELD)
+        t.bridge.gets("borrow.begin", paceMs=1500).answers(HELD)
         t.app.gets(MOUSE, PRESS, session="S1").answers()
         t.bridge.gets("borrow.end").answers(RETURNED)
         agent.hears(1, {}, session="S1")
