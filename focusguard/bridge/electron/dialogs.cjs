@@ -8,8 +8,6 @@
  */
 
 const ASKED = '-run-dialog';
-/** A box is the person's this long after they have pressed something in that page. */
-const PERSON_MS = 1500;
 
 /**
  * @param {object} parts
@@ -22,7 +20,7 @@ function createDialogs({ targets, persons }) {
 
   /** @param {any} wc a view of its own that has the focus has it from the person: an agent's press gives it none */
   function isPersons(wc) {
-    if (persons.since(wc) < PERSON_MS) return true;
+    if (persons.ask(wc)) return true;
     return targets.place(wc).kind !== 'webview' && wc.isFocused();
   }
 

@@ -9,8 +9,6 @@ const fs = require('fs');
 const path = require('path');
 const crypto = require('crypto');
 
-/** A download is the person's this long after they have pressed something in that page. */
-const PERSON_MS = 1500;
 const NAMES = 1000;
 /** What an agent has begun may still be on its way when the last one leaves. */
 const LEFT_MS = 10000;
@@ -47,7 +45,7 @@ function createDownloads({ persons, event }) {
   /** @param {any} trigger @param {any} item @param {any} wc */
   function onDownload(trigger, item, wc) {
     const rule = wc && !wc.isDestroyed() && rules.get(wc.id);
-    if (!rule || persons.since(wc) < PERSON_MS || trigger.defaultPrevented || item.getSavePath()) return;
+    if (!rule || persons.ask(wc) || trigger.defaultPrevented || item.getSavePath()) return;
     const guid = crypto.randomUUID ? crypto.randomUUID() : crypto.randomBytes(16).toString('hex');
     const facts = { webContentsId: wc.id, guid, url: item.getURL(), filename: item.getFilename() };
     const saved = rule.behavior === 'allow' || rule.behavior === 'allowAndName';

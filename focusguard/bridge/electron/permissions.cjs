@@ -8,8 +8,6 @@
  */
 
 const KEPT = ['fullscreen', 'pointerLock', 'keyboardLock', 'openExternal'];
-/** A request is the person's this long after they have pressed something in that page. */
-const PERSON_MS = 1500;
 
 /**
  * @typedef {object} Watched
@@ -65,7 +63,7 @@ function createPermissions({ electron, targets, persons }) {
     state.mine = true;
     state.set((/** @type {any} */ wc, /** @type {string} */ permission, /** @type {(granted: boolean) => void} */ answer, /** @type {any} */ details) => {
       const asking = KEPT.indexOf(permission) >= 0 ? drivenPage(wc, String((details && details.requestingUrl) || '')) : null;
-      if (asking && persons.since(asking) >= PERSON_MS) answer(false);
+      if (asking && !persons.ask(asking)) answer(false);
       else if (state.handler) state.handler(wc, permission, answer, details);
       else answer(true);
     });

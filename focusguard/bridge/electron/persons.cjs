@@ -7,6 +7,8 @@
 /** A press that an agent has announced comes within this time, or has come just before. */
 const AGENT_MS = 300;
 const BEFORE_MS = 50;
+/** What a page asks for is the person's this long after they have pressed something in it. */
+const PERSON_MS = 1500;
 
 /** @param {(wc: any) => boolean} isAgent whether the input that is being handled is an agent's */
 function createPersons(isAgent) {
@@ -30,6 +32,8 @@ function createPersons(isAgent) {
     },
     /** @param {any} wc what comes next is on the account of an agent, whatever the person has pressed before */
     agentActs: (wc) => pressedAt.delete(wc),
+    /** @param {any} wc @returns {boolean} whether what that page asks for now is asked on the person's account */
+    ask: (wc) => since(wc) < PERSON_MS,
     /** @returns {number} milliseconds since the person's last press in that page */
     since,
   };
