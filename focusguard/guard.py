@@ -17,6 +17,7 @@ from focusguard.cdp.targets import shown_page
 from focusguard.cli import version
 from focusguard.electron import inspector
 from focusguard.electron.display import Display
+from focusguard.electron.errors import LaunchFailed
 from focusguard.electron.janitor import Janitor, janitor_or_own
 from focusguard.electron.launching import ElectronProcess, launch_electron, wait_for_port
 from focusguard.electron.runtimes import Runtime, runtime_at
@@ -132,7 +133,8 @@ async def launch(
         The guard, once the app's CDP endpoint and the bridge have answered.
 
     Raises:
-        focusguard.electron.errors.LaunchFailed: the app cannot be started.
+        focusguard.electron.errors.LaunchFailed: the app cannot be started, or ended before it was guarded; the message
+            has what it said.
         UpstreamFailed: the app's CDP endpoint did not answer.
     """
     chosen = runtime if isinstance(runtime, Runtime) else runtime_at(Path(runtime))
@@ -169,7 +171,7 @@ async def launch(
         else:
             upstream = await WebSocketUpstream.open(await wait_for_port(process))
         guard = RunningGuard(hub, process)
-        async with _running(hub, upstream, port, token, wait_for_bridge=bridge != "none"):
+        async with _running(hub, upstream, port, token, wait_for_bridge=bridge != "none", process=process):
             yield guard
 
 
@@ -231,13 +233,19 @@ def _hub(pace: Pace, limits: Limits, *, bridge_expected: bool) -> Hub:
 
 @asynccontextmanager
 async def _running(
-    hub: Hub, upstream: Upstream, port: int, token: str | None, *, wait_for_bridge: bool
+    hub: Hub,
+    upstream: Upstream,
+    port: int,
+    token: str | None,
+    *,
+    wait_for_bridge: bool,
+    process: ElectronProcess | None = None,
 ) -> AsyncIterator[None]:
     secret = secrets.token_urlsafe(32) if token == "" else token
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(hub.run_upstream, upstream)
         try:
-            await _started(hub, wait_for_bridge)
+            await _started(hub, wait_for_bridge, process)
             try:
                 async with hub.server.listen(port, secret):
                     yield
@@ -255,7 +263,15 @@ async def _settled(hub: Hub) -> None:
             await anyio.sleep(0.01)
 
 
-async def _started(hub: Hub, wait_for_bridge: bool) -> None:
+async def _ended(process: ElectronProcess) -> LaunchFailed:
+    """What became of an app whose endpoint is gone: that is closed before the app is."""
+    with anyio.move_on_after(SETTLE_SECONDS):
+        while process.returncode is None:
+            await anyio.sleep(0.01)
+    return LaunchFailed(f"the app ended before it was guarded: {process.ending()}")
+
+
+async def _started(hub: Hub, wait_for_bridge: bool, process: ElectronProcess | None) -> None:
     with anyio.move_on_after(START_SECONDS):
         while hub.lost is None and not (
             hub.started.is_set() and (hub.bridge_joined.is_set() or not wait_for_bridge)
@@ -263,6 +279,8 @@ async def _started(hub: Hub, wait_for_bridge: bool) -> None:
             await anyio.sleep(0.01)
         if hub.lost is None:
             return
+    if hub.lost is not None and process is not None:
+        raise await _ended(process)
     if hub.lost is not None:
         raise UpstreamFailed(f"the app ended before it was guarded: {hub.lost}")
     missing = "bridge" if hub.started.is_set() else "CDP endpoint"

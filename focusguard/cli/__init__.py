@@ -76,7 +76,7 @@ def cli() -> None:
     Examples:
       focusguard electron install          fetch the default Electron
       focusguard probe --quick             measure where input lands
-      focusguard run path/to/app           start an app behind the guard
+      focusguard run -- path/to/electron path/to/app    start an app behind the guard
     """
 
 

@@ -289,7 +289,7 @@ def _hint(output: str) -> str:
     if "error while loading shared libraries" in output:
         return "; a system library is missing: run `make setup` as root, or install Electron's libraries"
     if "Missing X server" in output or "cannot open display" in output.lower():
-        return "; there is no display: pass one made by isolated_display, or set DISPLAY"
+        return "; there is no display: set DISPLAY, run it under `xvfb-run -a`, or pass one made by isolated_display"
     if "SUID sandbox" in output or "No usable sandbox" in output:
         return "; Chromium's sandbox cannot be set up here: pass --no-sandbox in args if you trust the app"
     return ""

@@ -14,6 +14,7 @@ import pytest
 import focusguard
 from focusguard.electron import inspector
 from focusguard.electron.display import Display
+from focusguard.electron.errors import LaunchFailed
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.launching import launch_electron
 from focusguard.electron.runtimes import Runtime
@@ -253,3 +254,11 @@ class TestInjection:
                 return bool(await fixture.execute("main-process", API) == before)
 
             await eventually(untouched)
+
+
+async def test_an_app_that_cannot_start_says_why(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    with pytest.raises(LaunchFailed, match="ended before it was guarded: .*there is no display: set DISPLAY"):
+        async with focusguard.launch(runtime, FIXTURE):
+            pass
