@@ -259,6 +259,8 @@ class TestInjection:
 async def test_an_app_that_cannot_start_says_why(runtime: Runtime, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("DISPLAY", "WAYLAND_DISPLAY"):
         monkeypatch.delenv(name, raising=False)
-    with pytest.raises(LaunchFailed, match=r"ended before it was guarded: .*there is no display: set DISPLAY"):
+    with pytest.raises(
+        LaunchFailed, match=r"ended before it was guarded: .*there is no display: set DISPLAY"
+    ):
         async with focusguard.launch(runtime, FIXTURE):
             pass
