@@ -59,6 +59,8 @@ async def in_state(on: Stage, name: str, eventually: Eventually) -> AsyncIterato
             return (await on.fixture.state(logs=False)).window().minimized
 
         await eventually(minimised)
+        # Chromium gives a page a few frames more after it was hidden.
+        await eventually(lambda: unpainted(on))
     elif name == "frozen":
         await on.send("Page.setWebLifecycleState", {"state": "frozen"})
     elif name != "shown":
@@ -73,6 +75,14 @@ async def in_state(on: Stage, name: str, eventually: Eventually) -> AsyncIterato
             await on.fixture.window("restore")
         elif name not in ("shown", "occluded"):
             await style(on, name.split(": ")[0], "")
+
+
+async def unpainted(on: Stage) -> bool:
+    """Whether the guest gets no frame any more."""
+    frame = (
+        "new Promise((done) => { requestAnimationFrame(() => done(true)); setTimeout(done, 200, false); })"
+    )
+    return not await on.fixture.execute("guest:0", frame)
 
 
 async def style(on: Stage, prop: str, value: str) -> None:

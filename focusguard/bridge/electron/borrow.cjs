@@ -50,6 +50,7 @@ const MAX_QUEUE = 2000;
  * @property {NodeJS.Timeout | null} detach
  * @property {boolean} attached the debugger was attached from here
  * @property {boolean} fetching strays are on their way here: no real key may pass before them
+ * @property {number} moving presses of the person in another guest, of which the pane has not heard yet
  * @property {NodeJS.Timeout | null} straying the pane holds strays until the agent's keys are done: the same
  * @property {{ passed: number, seen: number }} counted keys let through, and keys the page had seen by then
  * @property {ReturnType<typeof createLedger>} ledger
@@ -88,7 +89,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
     const id = host.id;
     /** @type {Place} */
     const place = {
-      host, home: host, leases: new Map(), queue: [], flushing: false, asking: false, fetching: false, straying: null,
+      host, home: host, leases: new Map(), queue: [], flushing: false, asking: false, fetching: false, moving: 0, straying: null,
       exact: null, detach: null, attached: false,
       counted: { passed: 0, seen: 0 },
       ledger: createLedger((input) => deliver(place, input)),
@@ -136,6 +137,10 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
       }
     }
     for (const place of places.values()) {
+      if (place.moving && place.host === wc && place.home !== wc) {
+        keep(place, input, null);
+        return true;
+      }
       if (place.home !== wc) continue;
       if (place.queue.length && !place.fetching) flush(place);
       if (place.queue.length || place.flushing || place.fetching || place.straying) {
@@ -503,7 +508,13 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
 
   /** @param {any} wc @param {Place} place @param {boolean} certain also with a borrow open: it has had its own press */
   function personPressed(wc, place, certain) {
-    panes.call(place.host, `personPressed(${wc.id}, ${certain})`, END_MS).catch(() => undefined);
+    // The pane may have given the focus back before it hears of the press: until it has put that right, keys go astray.
+    place.moving += 1;
+    const done = () => {
+      place.moving -= 1;
+      flush(place);
+    };
+    panes.call(place.host, `personPressed(${wc.id}, ${certain})`, END_MS).then(done, done);
     place.home = wc;
     for (const one of Array.from(caught.get(wc.id) || [])) release(one);
   }
