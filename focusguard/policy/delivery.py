@@ -102,12 +102,15 @@ class Delivery:
         reports their state once more when a button or a finger goes up.
         """
         pointer = job.rule.treatment is Treatment.POINTER
-        if pointer:
-            up = job.params.get("type") in ("mouseReleased", "touchEnd")
-            if (up or self.disturbs(job)) and guest.frames:
-                self._borrower.repair_later(guest)
-        elif self.disturbs(job):
+        up = pointer and job.params.get("type") in ("mouseReleased", "touchEnd")
+        if (up or self.disturbs(job)) and (guest.frames or not pointer):
             self._borrower.repair_later(guest)
+
+    def room(self, guest: Guest, job: Job) -> Flow[None]:
+        """Wait for a moment at which the command does a person who composes no harm; a release never waits."""
+        if self.disturbs(job):
+            yield from self._borrower.room(guest)
+        self.check_wanted(job)
 
     def may_drop(self, guest: Guest, job: Job) -> bool:
         """Whether the page has to be asked first: on 9.4 a hidden one stays so, and drops its touches and wheels."""

@@ -76,7 +76,7 @@ class InputDesk:
         self._emulation = emulation
         self._lanes: dict[str, Lane] = {}
         self._delivery = Delivery(wire, borrower, paint)
-        self._keyboard = Keyboard(wire, worlds, borrower, self._delivery, emulation)
+        self._keyboard = Keyboard(wire, worlds, self._delivery, emulation)
         self._pointer = Pointer(borrower, self._delivery, emulation)
         #: Guests that are no webviews and have had a frame since they were told that they have the focus.
         self._shown: set[str] = set()
@@ -246,8 +246,7 @@ class InputDesk:
         if not guest.inner:
             yield from self._show(guest)
         if self._passes(guest, item):
-            if self._delivery.disturbs(item):
-                yield from self._borrower.room(guest)
+            yield from self._delivery.room(guest, item)
             return (yield from self._delivery.sent_on(guest, item))
         if not guest.inner and treatment is not Treatment.GESTURE:
             return (yield from self._keyboard.own_tree(guest, item))

@@ -8,7 +8,7 @@ from typing import Any
 from focusguard.cdp.targets import Child, Embedding, Guest
 from focusguard.errors import Code, GuardError
 from focusguard.policy import keys
-from focusguard.policy.borrow import BRIDGE_SECONDS, Borrower
+from focusguard.policy.borrow import BRIDGE_SECONDS
 from focusguard.policy.delivery import Delivery, Job
 from focusguard.policy.emulation import FocusEmulation
 from focusguard.policy.evidence import ANSWER_SECONDS, Place, Worlds, locate
@@ -35,17 +35,9 @@ _NOTHING_TAKES_TEXT = "nothing that takes text has the guest's focus; nothing wa
 class Keyboard:
     """Carries out keys and text."""
 
-    def __init__(
-        self,
-        wire: Wire,
-        worlds: Worlds,
-        borrower: Borrower,
-        delivery: Delivery,
-        emulation: FocusEmulation,
-    ) -> None:
+    def __init__(self, wire: Wire, worlds: Worlds, delivery: Delivery, emulation: FocusEmulation) -> None:
         self._wire = wire
         self._worlds = worlds
-        self._borrower = borrower
         self._delivery = delivery
         self._emulation = emulation
 
@@ -133,7 +125,7 @@ class Keyboard:
         Electron ends, app and all, when a key or text meets a field in a cross-site frame of an offscreen page
         (measured on 9.4, 22.3, 25.1 and 33.2), so it is not sent.
         """
-        yield from self._room(guest, job)
+        yield from self._delivery.room(guest, job)
         typed = job.rule.treatment is Treatment.KEY
         types = keys.event_types(job.params) if typed else _TEXT_TYPES
         place = yield from locate(self._worlds, guest, [*types, "keypress"])
@@ -159,12 +151,6 @@ class Keyboard:
             yield from self._delivery.seen(job, watch)
         return result
 
-    def _room(self, guest: Guest, job: Job) -> Flow[None]:
-        """A release changes next to nothing, and must not be late."""
-        if job.params.get("type") != "keyUp":
-            yield from self._borrower.room(guest)
-        self._delivery.check_wanted(job)
-
     def _locate(self, guest: Guest, job: Job) -> Flow[Place]:
         place = yield from locate(self._worlds, guest, [*keys.event_types(job.params), "keypress"])
         return place
@@ -173,7 +159,7 @@ class Keyboard:
         self, guest: Guest, job: Job, place: Place, send: Bridge, types: list[str], *, character: bool
     ) -> Flow[dict[str, Any]]:
         """Send through the bridge and answer when the page has handled it."""
-        yield from self._room(guest, job)
+        yield from self._delivery.room(guest, job)
         watch = yield Post(self._delivery.watch(place, types, character=character))
         sent = yield Post(send)
         self._delivery.note(guest, job)
@@ -191,7 +177,7 @@ class Keyboard:
 
     def _to_frame(self, guest: Guest, child: Child, job: Job) -> Flow[dict[str, Any]]:
         """To a frame with a process of its own: its session routes exactly (input_handler.cc)."""
-        yield from self._room(guest, job)
+        yield from self._delivery.room(guest, job)
         job.receipt.way, job.receipt.frame_id = "frame-session", child.info["targetId"]
         handle = yield Post(Upstream(job.method, job.params, child.session_id, job.raw or None))
         self._delivery.note(guest, job)

@@ -13,10 +13,10 @@
     // A frame with a process of its own gets its presses past this document. Until its first frame is drawn they come here,
     // with its element as the target, and nothing in it ever hears of them.
     const belongsToFrame = (event) => {
-      const frame = event.composedPath()[0];
-      if (!/^i?frame$/.test(frame.localName)) return false;
-      // An offset counts in the target's own, untransformed pixels; in a shadow tree, and zoomed, it is not known.
-      if (event.target !== frame || (frame.currentCSSZoom || 1) !== 1) return false;
+      // Offsets count in the target's own, untransformed pixels. Where it is zoomed they are not known; and one in a
+      // shadow tree is not the target here.
+      const frame = event.target;
+      if (!/^i?frame$/.test(frame.localName) || (frame.currentCSSZoom || 1) !== 1) return false;
       const style = getComputedStyle(frame);
       const inside = (at, size, before, after) => at >= parseFloat(before) && at < size - parseFloat(after);
       return inside(event.offsetX, frame.clientWidth, style.paddingLeft, style.paddingRight)

@@ -305,8 +305,9 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
    * @returns {Promise<number>} ms waited for the gap after the person's next key, or between two words
    */
   function pace(wanted, host, guest) {
-    if (wanted > 0 && composes(host)) return room(host, guest, wanted);
-    if (!(wanted > 0) || clock() - lastKeyAt > TYPING_MS) return Promise.resolve(0);
+    if (!(wanted > 0)) return Promise.resolve(0);
+    if (composes(host)) return room(host, guest, wanted);
+    if (clock() - lastKeyAt > TYPING_MS) return Promise.resolve(0);
     const start = clock();
     return new Promise((resolve) => {
       const done = () => {
