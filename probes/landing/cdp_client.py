@@ -55,6 +55,7 @@ class CdpClient:
 
     connection: ClientConnection
     attached: dict[str, Target] = field(default_factory=dict)
+    on_event: Callable[[dict[str, Any]], None] | None = None
     _ids: Any = field(default_factory=lambda: itertools.count(1))
     _waiting: dict[int, tuple[anyio.Event, list[dict[str, Any]]]] = field(default_factory=dict)
     _changed: anyio.Event = field(default_factory=anyio.Event)
@@ -130,6 +131,8 @@ class CdpClient:
                 waiting[1].append(message)
                 waiting[0].set()
             return
+        if self.on_event is not None:
+            self.on_event(message)
         params = message.get("params", {})
         if message.get("method") == "Target.attachedToTarget":
             info = params["targetInfo"]

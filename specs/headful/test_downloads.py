@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
+from anyio.abc import SocketAttribute, SocketStream
 
 from focusguard.electron.display import Display
 from specs.guarded import Stage, guarded, raw
@@ -24,12 +26,62 @@ ON_PRESS = """document.querySelector('#button').onclick = () => {
   link.download = 'note.txt';
   link.click();
 }; 0"""
+#: Neither has a file yet when the other one is given a name.
+IN_FRAMES = """for (const number of [1, 2]) {
+  const frame = document.createElement('iframe');
+  frame.hidden = true;
+  frame.src = 'URL' + number;
+  document.body.append(frame);
+} 0"""
+
+HEAD = """HTTP/1.1 200 OK\r
+Content-Disposition: attachment; filename=note.txt\r
+Content-Type: application/x-note\r
+Content-Length: 5\r
+Connection: close\r
+\r
+"""
 
 
 async def begins_one(app: Stage) -> None:
     """The agent's press makes the page begin a download."""
     await app.send("Runtime.evaluate", {"expression": ON_PRESS})
     await app.click("button")
+
+
+class Server:
+    """Serves `note.txt`: begins it, and goes on when it is let, or breaks it off.
+
+    Attributes:
+        begun: how many have been begun.
+        go_on: set when the rest may come.
+    """
+
+    def __init__(self, port: int) -> None:
+        self.url = f"http://127.0.0.1:{port}/"
+        self.begun = 0
+        self.go_on = anyio.Event()
+
+    async def serve(self, stream: SocketStream) -> None:
+        async with stream:
+            asked = await stream.receive()
+            await stream.send(HEAD.encode() + b"he")
+            self.begun += 1
+            await self.go_on.wait()
+            if b"/cut" not in asked:
+                await stream.send(b"llo")
+
+
+@pytest.fixture
+async def server() -> AsyncIterator[Server]:
+    async with (
+        await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
+        anyio.create_task_group() as tasks,
+    ):
+        serving = Server(listener.extra(SocketAttribute.local_port))
+        tasks.start_soon(listener.serve, serving.serve)
+        yield serving
+        tasks.cancel_scope.cancel()
 
 
 @guarded
@@ -69,6 +121,55 @@ class TestGuarded:
             assert names == ["note (1).txt", "note.txt"]
         else:
             assert [len(uuid.UUID(name).hex) for name in names] == [32, 32]
+        await undisturbed(app, display, boxes, front)
+
+    async def test_two_of_one_name_at_once_are_two_files(
+        self, app: Stage, boxes: Boxes, server: Server, eventually: Eventually, tmp_path: Path
+    ) -> None:
+        await app.client.send(SET, {"behavior": "allow", "downloadPath": str(tmp_path)})
+        try:
+            await app.send("Runtime.evaluate", {"expression": IN_FRAMES.replace("URL", server.url)})
+            await eventually(lambda: server.begun == 2)
+            server.go_on.set()
+            await eventually(lambda: saved(tmp_path) == ["hello", "hello"])
+        finally:
+            await app.client.send(SET, {"behavior": "default"})
+        assert sorted(path.name for path in tmp_path.iterdir()) == ["note (1).txt", "note.txt"]
+        assert boxes() == []
+
+    async def test_one_that_breaks_off_is_told_as_canceled(
+        self, app: Stage, boxes: Boxes, server: Server, eventually: Eventually, tmp_path: Path
+    ) -> None:
+        states: list[str] = []
+
+        def hear(event: dict[str, Any]) -> None:
+            if event["method"] == "Browser.downloadProgress":
+                states.append(event["params"]["state"])
+
+        app.client.on_event = hear
+        saving = {"behavior": "allow", "downloadPath": str(tmp_path), "eventsEnabled": True}
+        await app.client.send(SET, saving)
+        try:
+            await app.send("Runtime.evaluate", {"expression": f"location.assign('{server.url}cut')"})
+            await eventually(lambda: server.begun == 1)
+            server.go_on.set()
+            await eventually(lambda: "canceled" in states)
+        finally:
+            app.client.on_event = None
+            await app.client.send(SET, {"behavior": "default"})
+        assert states[-1] == "canceled"
+        assert "completed" not in states
+        assert list(tmp_path.iterdir()) == []
+        assert boxes() == []
+
+    async def test_one_that_begins_when_its_agent_has_just_left(
+        self, app: Stage, display: Display, boxes: Boxes, server: Server, eventually: Eventually
+    ) -> None:
+        front = display.active_window()
+        late = f"setTimeout(() => location.assign('{server.url}'), 1500); 0"
+        await app.send("Runtime.evaluate", {"expression": late})
+        await (await app.guest()).close()
+        await eventually(lambda: server.begun == 1)
         await undisturbed(app, display, boxes, front)
 
     async def test_the_persons_own_is_asked_about(

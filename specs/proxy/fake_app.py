@@ -12,8 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+from anyio.abc import SocketStream
 from websockets.asyncio.client import ClientConnection, connect
 
+from focusguard.bridge.link import open_bridge_link
 from focusguard.cdp.limits import DEFAULT_LIMITS, Limits
 from focusguard.guard import _running
 from focusguard.policy.guard import Guard, Options
@@ -247,3 +249,20 @@ async def running(
             while not hub.guard.tree.ready():
                 await anyio.sleep(0.005)
         yield Running(hub, fake)
+
+
+@asynccontextmanager
+async def bridge(guard: Running) -> AsyncIterator[SocketStream]:
+    """A bridge that has joined the guard, for the block: what the guard says to it, and what it says."""
+    async with open_bridge_link(guard.hub.bridge_said) as link:
+        guard.hub.link = link
+        async with await anyio.connect_unix(link.path) as stream:
+            hello = {"type": "hello", "version": 1, "token": link.env["FOCUSGUARD_TOKEN"], "pid": 1}
+            versions = {"electron": "33.2.1", "chromium": "130", "node": "20"}
+            await stream.send(json.dumps({**hello, **versions}).encode() + b"\n")
+            with anyio.fail_after(5):
+                await guard.hub.bridge_joined.wait()
+            yield stream
+        with anyio.fail_after(5):
+            while link.connected:
+                await anyio.sleep(0.005)

@@ -15,11 +15,10 @@ import anyio
 import pytest
 from anyio.abc import SocketStream
 
-from focusguard.bridge.link import open_bridge_link
 from focusguard.errors import ProtocolError
 from focusguard.policy.guard import Guard, Options
 from focusguard.proxy.description import DOMAIN, LARGEST
-from specs.proxy.fake_app import TOKEN, FakeApp, Reply, Running, running
+from specs.proxy.fake_app import TOKEN, FakeApp, Reply, Running, bridge, running
 
 APP = {"version": {"major": "1", "minor": "3"}, "domains": [{"domain": "Page", "commands": []}]}
 PATH = f"/{TOKEN}/json/protocol"
@@ -94,20 +93,10 @@ class TestBridge:
         async def ask() -> None:
             replies.append(await guard.get(PATH))
 
-        async with open_bridge_link(guard.hub.bridge_said) as link:
-            guard.hub.link = link
-            async with await anyio.connect_unix(link.path) as stream:
-                hello = {"type": "hello", "version": 1, "token": link.env["FOCUSGUARD_TOKEN"], "pid": 1}
-                versions = {"electron": "33.2.1", "chromium": "130", "node": "20"}
-                await stream.send(json.dumps({**hello, **versions}).encode() + b"\n")
-                with anyio.fail_after(5):
-                    await guard.hub.bridge_joined.wait()
-                    async with anyio.create_task_group() as tasks:
-                        tasks.start_soon(ask)
-                        yield stream, replies
-                    await stream.aclose()
-                    while link.connected:
-                        await anyio.sleep(0.005)
+        async with bridge(guard) as stream, anyio.create_task_group() as tasks:
+            with anyio.fail_after(5):
+                tasks.start_soon(ask)
+                yield stream, replies
 
     @staticmethod
     async def question(stream: SocketStream) -> int:

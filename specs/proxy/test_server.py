@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 
 from focusguard.cdp.limits import Limits
 from specs.conftest import Eventually
-from specs.proxy.fake_app import GUEST, TOKEN, Client, Running, open_files, running
+from specs.proxy.fake_app import GUEST, TOKEN, Client, Running, bridge, open_files, running
 
 MIB = 1024 * 1024
 
@@ -165,6 +165,14 @@ class TestMessages:
             session = await client.attach()
             answer = await client.ask("Runtime.evaluate", {"expression": "\ud83d"}, session)
             assert answer["result"]["result"]["value"] == "\ud83d"
+
+    async def test_half_a_surrogate_pair_does_not_cost_the_bridge(self, guard: Running) -> None:
+        async with bridge(guard), guard.client() as client:
+            answer = await client.ask("Target.createTarget", {"url": "http://guest.test/\ud83d"})
+            assert "the request cannot be written" in answer["error"]["message"]
+            link = guard.hub.link
+            assert link is not None and link.connected
+            assert "result" in await client.ask("Browser.getVersion")
 
     async def test_a_ping_is_answered(self, guard: Running) -> None:
         async with guard.client() as client:
