@@ -63,7 +63,7 @@ const MAX_QUEUE = 2000;
  * @param {() => ReturnType<typeof import('./marks.cjs').createMarks>} parts.marks
  * @param {(name: string, params: object) => void} parts.event
  * @param {(host: any) => void} parts.nudge
- * @param {(host: any, open: boolean) => void} parts.composition
+ * @param {(host: any, open: boolean, goesOn: boolean) => void} parts.composition goesOn: its end is the beginning of the next
  * @param {(host: any) => boolean} parts.composes whether the person composes word after word
  * @param {(host: any, guest: any, longest: number) => Promise<number>} parts.room resolves when they leave room between two words; ms waited
  * @param {(wc: any) => void} parts.pressed a press that went into a page by whatever way
@@ -258,7 +258,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
   function onPaneMessage(host, message) {
     const place = places.get(host.id);
     if (message.event === 'composition') {
-      composition(host, !!message.open);
+      composition(host, !!message.open, !!message.goesOn);
     } else if (message.event === 'input-method-silent') {
       event('input-method.silent', { hostWebContentsId: host.id });
       nudge(host);

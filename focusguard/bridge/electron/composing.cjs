@@ -37,7 +37,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  * @property {boolean} owed a nudge that could not be given during a composition
  * @property {number} at when a composition was last seen
  * @property {number} began
- * @property {boolean} whole the last one was ended by the person: by another key than the one that it began with
+ * @property {boolean} whole the last one was ended by the person, by another key than the one that it began with, and no other begins with that key
  * @property {number} touched when the input method was last made to start afresh
  * @property {boolean} nudging
  * @property {Promise<any> | null} planned
@@ -209,12 +209,13 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
       const state = host && hosts.get(host.id);
       return !!state && state.open;
     },
-    /** @param {any} host @param {boolean} open */
-    changed: (host, open) => {
+    /** @param {any} host @param {boolean} open @param {boolean} [goesOn] the key that ended it begins the next */
+    changed: (host, open, goesOn) => {
       const state = stateOf(host);
+      const byKey = Date.now() - sinceKey() > state.began;
       if (open && !state.open) state.began = Date.now();
-      else if (!open && state.open) state.whole = Date.now() - sinceKey() > state.began;
-      if (!open && state.open && !state.whole && isTouched(state)) broken(host, 'ended-early');
+      else if (!open && state.open) state.whole = byKey && !goesOn;
+      if (!open && state.open && !byKey && isTouched(state)) broken(host, 'ended-early');
       state.open = open;
       state.at = Date.now();
       tell(host, open, true);
@@ -226,7 +227,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
         state.rest = setTimeout(() => atRest(host), ACTIVE_MS);
         if (state.rest.unref) state.rest.unref();
         // At once what the next word needs; the guests only when the person has really stopped.
-        if (state.owed) {
+        if (state.owed && !goesOn) {
           state.owed = false;
           nudge(host);
         }

@@ -45,6 +45,7 @@
   let checkPlanned = false;
   let laterPlanned = false;
   let lastKeyAt = -Infinity;
+  let lastCode = '';
   /** Until when a home is watched after its last lease, for a late move of the focus. */
   let settleUntil = 0;
   /** @type {{ type: string }[]} */
@@ -422,7 +423,8 @@
     if (event.type === 'compositionend') compositionTargets.delete(targetOf(event));
     else compositionTargets.add(targetOf(event));
     const open = compositionTargets.size > 0;
-    if (open !== before) tell({ event: 'composition', open });
+    // A letter that ends one begins the next: another syllable, or the next word right behind this one.
+    if (open !== before) tell({ event: 'composition', open, goesOn: !open && /^Key/.test(lastCode) });
   }
 
   /**
@@ -435,6 +437,7 @@
     if (event.type === 'keydown') {
       keysSeen += 1;
       lastKeyAt = now();
+      lastCode = event.code;
       expectCharacter(event);
       watchInputMethod(event);
     } else if (event.type === 'keypress' || event.code === charDue) {
