@@ -36,6 +36,8 @@ RECHECK_MS = 50
 BRIDGE_SECONDS = 2.0
 #: Longest wait for room between the words that the person composes, milliseconds.
 WORD_MS = 1500
+#: Input may begin so long after the end of a word, milliseconds: it is repaired about 60 ms later.
+INPUT_ROOM_MS = 20
 #: Seconds to wait while another action on the same host has the focus.
 TURN_SECONDS = 15.0
 #: What the pane may say before a command is sent; anything else means that the person's focus is not safe.
@@ -182,10 +184,14 @@ class Borrower:
             and guest.web_contents_id is not None
         )
 
-    def room(self, guest: Guest, longest_ms: int = WORD_MS) -> Flow[None]:
+    def room(self, guest: Guest, until_ms: int = INPUT_ROOM_MS) -> Flow[None]:
         """Wait until what changes in a guest does no harm to a person who composes: between two of their words.
 
         Pages that were kept from taking the focus may take it again then.
+
+        Args:
+            guest: where something will change.
+            until_ms: how long after the end of a word it may begin, milliseconds.
 
         Raises:
             GuardError: they leave no room.
@@ -193,8 +199,8 @@ class Borrower:
         if not self.composes(guest):
             return
         try:
-            params = {"webContentsId": guest.web_contents_id, "longestMs": longest_ms}
-            yield from call(Bridge("host.room", params), BRIDGE_SECONDS + longest_ms / 1000)
+            params = {"webContentsId": guest.web_contents_id, "longestMs": WORD_MS, "untilMs": until_ms}
+            yield from call(Bridge("host.room", params), BRIDGE_SECONDS + WORD_MS / 1000)
         except CallFailed as fault:
             if fault.error.get("code") == "composing":
                 raise self._refusal(Code.USER_COMPOSING) from None

@@ -80,7 +80,7 @@ class Guard:
         self._borrower = Borrower(
             self._wire, options.pace, without_bridge=None if options.bridge_expected else host_target
         )
-        self._scripts = ScriptTurns(self._wire, self._borrower)
+        self._scripts = ScriptTurns(self._borrower)
         self._navigator = Navigator(self._wire, self._borrower)
         self._paint = PaintWatch(self._wire, self._worlds)
         self._receipts = Receipts(self._wire)

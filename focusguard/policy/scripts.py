@@ -6,23 +6,23 @@ from contextlib import suppress
 
 from focusguard.cdp.targets import Guest
 from focusguard.errors import GuardError
-from focusguard.policy.borrow import TURN_SECONDS, WORD_MS, Borrower
+from focusguard.policy.borrow import TURN_SECONDS, Borrower
 from focusguard.policy.flow import Acquire, Flow, FlowFault, Lock
-from focusguard.policy.wire import Wire
 
 #: What can run anything in a page.
 SCRIPTS = ("Runtime.evaluate", "Runtime.callFunctionOn", "Runtime.runScript")
 
+#: They may begin so long after the end of a word, milliseconds: most focus nothing, and none takes a borrow.
+SCRIPT_ROOM_MS = 50
+
 
 class ScriptTurns:
-    """Holds scripts back while a composition is open in their guest's host, in order.
+    """Holds scripts back until the person who composes leaves room after a word, in order.
 
-    Between two words they go at once, for most of them focus nothing. None is refused, and a word that stays open for
-    longer than the bridge waits for room is not waited for.
+    None is refused, and a word that stays open for longer than the bridge waits for room is not waited for.
     """
 
-    def __init__(self, wire: Wire, borrower: Borrower) -> None:
-        self._wire = wire
+    def __init__(self, borrower: Borrower) -> None:
         self._borrower = borrower
         self._turns: dict[str, Lock] = {}
 
@@ -39,9 +39,8 @@ class ScriptTurns:
         with suppress(FlowFault):
             yield Acquire(turn, TURN_SECONDS)
             try:
-                longest_ms = WORD_MS if guest.host_id in self._wire.composing else 0
                 with suppress(GuardError):
-                    yield from self._borrower.room(guest, longest_ms)
+                    yield from self._borrower.room(guest, SCRIPT_ROOM_MS)
             finally:
                 turn.release()
 

@@ -19,9 +19,9 @@ def composes(t: Transcript, *, now: bool = False, active: bool = True) -> None:
     t.bridge.tells("composition", hostWebContentsId=HOST, open=now, active=active)
 
 
-def asks_for_room(t: Transcript, guest: GuestPage, longest_ms: int = 1500) -> Call:
+def asks_for_room(t: Transcript, guest: GuestPage, until_ms: int = 20) -> Call:
     """The question for a moment between two words."""
-    return t.bridge.gets("host.room", webContentsId=guest.web_contents_id, longestMs=longest_ms)
+    return t.bridge.gets("host.room", webContentsId=guest.web_contents_id, longestMs=1500, untilMs=until_ms)
 
 
 @pytest.fixture
@@ -91,10 +91,10 @@ class TestInput:
 
 
 class TestScripts:
-    def test_between_two_words_they_go_at_once(self, stage: Parts) -> None:
+    def test_they_wait_for_room_too_and_may_begin_later_in_it(self, stage: Parts) -> None:
         t, guest, agent = stage
         agent.says(1, EVALUATE, SCRIPT, session="S1")
-        asks_for_room(t, guest, 0).answers({"waitedMs": 0})
+        asks_for_room(t, guest, 50).answers({"waitedMs": 900})
         t.app.gets(EVALUATE, SCRIPT, session="S1").answers({"result": {}})
         agent.hears(1, {"result": {}}, session="S1")
         t.silence()
@@ -103,7 +103,7 @@ class TestScripts:
         t, guest, agent = stage
         composes(t, now=True)
         agent.says(1, EVALUATE, SCRIPT, session="S1")
-        room = asks_for_room(t, guest)
+        room = asks_for_room(t, guest, 50)
         agent.says(2, "Runtime.callFunctionOn", {"functionDeclaration": "f"}, session="S1")
         agent.says(3, "DOM.getDocument", session="S1")
         t.app.gets("DOM.getDocument", session="S1").answers()
@@ -114,10 +114,10 @@ class TestScripts:
         room.answers({"waitedMs": 700})
         t.app.gets(EVALUATE, SCRIPT, session="S1").answers()
         agent.hears(1, session="S1")
-        asks_for_room(t, guest, 0).answers({"waitedMs": 0})
+        asks_for_room(t, guest, 50).answers({"waitedMs": 0})
         t.app.gets("Runtime.callFunctionOn", session="S1").answers()
         agent.hears(2, session="S1")
-        asks_for_room(t, guest, 0).answers({"waitedMs": 0})
+        asks_for_room(t, guest, 50).answers({"waitedMs": 0})
         t.app.gets(EVALUATE, {"expression": "1"}, session="S1").answers()
         agent.hears(4, session="S1")
         t.silence()
@@ -126,7 +126,7 @@ class TestScripts:
         t, guest, agent = stage
         composes(t, now=True)
         agent.says(1, EVALUATE, SCRIPT, session="S1")
-        asks_for_room(t, guest).fails("the person is composing text", "composing")
+        asks_for_room(t, guest, 50).fails("the person is composing text", "composing")
         t.app.gets(EVALUATE, SCRIPT, session="S1").answers()
         agent.hears(1, session="S1")
         t.silence()
@@ -135,7 +135,7 @@ class TestScripts:
         t, guest, agent = stage
         composes(t, now=True)
         agent.says(1, EVALUATE, SCRIPT, session="S1")
-        room = asks_for_room(t, guest)
+        room = asks_for_room(t, guest, 50)
         agent.leaves()
         t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
         room.answers({"waitedMs": 10})
@@ -145,7 +145,7 @@ class TestScripts:
         t, guest, agent = stage
         composes(t, now=True)
         agent.says(1, EVALUATE, SCRIPT, session="S1")
-        asks_for_room(t, guest)
+        asks_for_room(t, guest, 50)
         t.bridge.leaves()
         t.app.gets(EVALUATE, SCRIPT, session="S1").answers()
         agent.hears(1, session="S1")

@@ -184,7 +184,7 @@ function run(api, electron, path, token) {
     'borrow.end': borrows.end,
     'host.room': async (params) => {
       const guest = page(params);
-      const waitedMs = await composing.room(targets.place(guest).host, guest, Number(params.longestMs) || 0);
+      const waitedMs = await composing.room(targets.place(guest).host, guest, Number(params.longestMs) || 0, Number(params.untilMs) || 0);
       undisturbed(params);
       return { waitedMs };
     },

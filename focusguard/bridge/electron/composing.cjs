@@ -17,13 +17,16 @@ const ACTIVE_MS = 3000;
 const BURST_MS = 12;
 /** For so long a key may be on its way to the input method and back. */
 const KEY_MS = 20;
-/** A word has ended: a composition that does not go on within the first of these leaves room until the second. */
+/** A word has ended: a composition that does not go on within this time leaves room for a while. */
 const ENDED_MS = 6;
+/** Input has so long after the end of a word to begin. */
 const ROOM_MS = 20;
 /** Somebody who has pressed no key for so long has paused. */
 const PAUSE_MS = 700;
-/** What breaks so soon after a touch has been broken by it. */
-const BLAME_MS = 60;
+/** What breaks so soon after a guest has changed, or a touch, has been broken by it. */
+const BLAME_MS = 300;
+/** Two letters of one word are no further apart. */
+const WORD_MS = 1000;
 const STEP_MS = 4;
 /** For a page that can be told at all. */
 const RELEASE_MS = 25;
@@ -38,7 +41,8 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  * @property {number} at when a composition was last seen
  * @property {number} began
  * @property {boolean} whole the last one was ended by the person, by another key than the one that it began with, and no other begins with that key
- * @property {number} touched when the input method was last made to start afresh
+ * @property {number} stirred when the input method was last made to start afresh, or a guest may have made it so
+ * @property {number} bypassed when a letter of somebody who has not just composed went past the input method
  * @property {boolean} nudging
  * @property {Promise<any> | null} planned
  * @property {boolean} again
@@ -66,7 +70,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
   function stateOf(host) {
     let state = hosts.get(host.id);
     if (!state) {
-      state = { open: false, owed: false, at: -Infinity, began: -Infinity, whole: false, touched: -Infinity, nudging: false, planned: null, again: false, calm: null, later: null, rest: null, watched: new Set(), hushed: false };
+      state = { open: false, owed: false, at: -Infinity, began: -Infinity, whole: false, stirred: -Infinity, bypassed: -Infinity, nudging: false, planned: null, again: false, calm: null, later: null, rest: null, watched: new Set(), hushed: false };
       hosts.set(host.id, state);
       const id = host.id;
       host.once('destroyed', () => hosts.delete(id));
@@ -80,24 +84,30 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
     return !!state && (state.open || Date.now() - state.at < ACTIVE_MS);
   }
 
-  /** @param {HostState} state whether a guest may change now, and be repaired before the next key is likely */
-  function hasRoom(state) {
+  /**
+   * @param {HostState} state whether a guest may change now, and be repaired before the next key is likely
+   * @param {number} until ms after the end of a word
+   */
+  function hasRoom(state, until) {
     const ended = Date.now() - state.at;
-    const between = state.whole && ended >= ENDED_MS && ended <= ROOM_MS && sinceKey() > ended;
+    const between = state.whole && ended >= ENDED_MS && ended <= until && sinceKey() > ended;
     return !state.open && (between || sinceKey() > PAUSE_MS);
   }
 
   /**
    * A key is on its way to the input method and back for longer than anybody can tell, and whatever changes in a guest
    * meanwhile loses it. So while the person composes word after word, agents act between two words.
-   * @param {any} host @param {any} guest who acts @param {number} longest ms @returns {Promise<number>} ms waited
+   * @param {any} host @param {any} guest who acts @param {number} longest ms @param {number} [until] ms after the end
+   *   of a word, for what takes less time than input
+   * @returns {Promise<number>} ms waited
    */
-  async function room(host, guest, longest) {
+  async function room(host, guest, longest, until) {
     const began = Date.now();
     const state = host && hosts.get(host.id);
-    while (state && isActive(host) && !hasRoom(state) && Date.now() - began < longest) {
+    while (state && isActive(host) && !hasRoom(state, until || ROOM_MS) && Date.now() - began < longest) {
       await pause(STEP_MS);
     }
+    if (state) state.stirred = Date.now();
     if (state && !state.open) await release(state, guest);
     return Date.now() - began;
   }
@@ -114,9 +124,9 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
       state.owed = true;
       return Promise.resolve({ nudged: false });
     }
-    if (due || !isActive(host)) return nudgeNow(host, state);
+    if (due ? sinceKey() > KEY_MS : !isActive(host)) return nudgeNow(host, state);
     if (!state.planned) {
-      const wait = Math.max(BURST_MS, KEY_MS - sinceKey());
+      const wait = Math.max(due ? 0 : BURST_MS, KEY_MS - sinceKey());
       state.planned = new Promise((resolve) => setTimeout(resolve, wait)).then(() => {
         state.planned = null;
         return nudge(host, true);
@@ -134,7 +144,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
     state.nudging = true;
     const done = (/** @type {any} */ answer) => {
       state.nudging = false;
-      state.touched = Date.now();
+      state.stirred = Date.now();
       if (state.again) {
         state.again = false;
         nudge(host);
@@ -157,7 +167,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
   }
 
   /** @param {HostState} state */
-  const isTouched = (state) => state.nudging || Date.now() - state.touched < BLAME_MS;
+  const isStirred = (state) => state.nudging || Date.now() - state.stirred < BLAME_MS;
 
   /**
    * Lets the guests take focus again.
@@ -215,7 +225,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
       const byKey = Date.now() - sinceKey() > state.began;
       if (open && !state.open) state.began = Date.now();
       else if (!open && state.open) state.whole = byKey && !goesOn;
-      if (!open && state.open && !byKey && isTouched(state)) broken(host, 'ended-early');
+      if (!open && state.open && !byKey && isStirred(state)) broken(host, 'ended-early');
       state.open = open;
       state.at = Date.now();
       tell(host, open, true);
@@ -244,15 +254,26 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
     /** @param {any} host @param {any} input a key that goes to the page: one that the input method should have had? */
     passing: (host, input) => {
       const state = hosts.get(host.id);
-      if (!state || !isActive(host) || !isTouched(state)) return;
-      if (input.type === 'keyDown' && /^[a-z]$/.test(input.key) && !input.control && !input.alt && !input.meta) broken(host, 'bypassed');
+      if (!state || input.type !== 'keyDown' || /^(Shift|CapsLock)$/.test(input.key)) return;
+      const letter = /^Key/.test(input.code) && !input.control && !input.alt && !input.meta;
+      if (letter && input.key === 'Process') {
+        // The input method has the rest of the word.
+        if (Date.now() - state.bypassed < WORD_MS) broken(host, 'bypassed');
+        state.bypassed = -Infinity;
+        return;
+      }
+      if (!letter || !isStirred(state)) state.bypassed = -Infinity;
+      else if (isActive(host)) broken(host, 'bypassed');
+      else state.bypassed = Date.now();
     },
     /**
      * A guest's text input state has changed.
      * @param {any} host @param {boolean} writable whether its page has the input method now, instead of the host
      */
     guestChanged: (host, writable) => {
-      if (!host || host.isDestroyed() || (isActive(host) && !writable)) return;
+      if (!host || host.isDestroyed()) return;
+      stateOf(host).stirred = Date.now();
+      if (isActive(host) && !writable) return;
       nudgeLater(host, stateOf(host), 0);
       nudge(host);
     },

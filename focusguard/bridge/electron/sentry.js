@@ -35,6 +35,7 @@
     return batch;
   }
 
+  const NO_TEXT = /^(button|checkbox|color|file|hidden|image|radio|range|reset|submit)$/;
   /** Whether the focus is somewhere that may take text: what a frame of another process holds cannot be known. */
   function takesText() {
     /** @type {any} */
@@ -45,6 +46,7 @@
       if (!below) break;
       active = below;
     }
+    if (active && active.localName === 'input' && NO_TEXT.test(active.type)) return false;
     return !!active && (active.isContentEditable || /^(input|textarea|iframe|embed|object)$/.test(active.localName)
       || active.ownerDocument.designMode === 'on' || !!active.editContext);
   }
