@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -231,6 +232,7 @@ class Delivery:
         taken: Place | None = None,
         watch: Upstream | None = None,
         presses: Question | None = None,
+        prepare: Callable[[Lease], Flow[None]] | None = None,
     ) -> Flow[dict[str, Any]]:
         """Send with the person's focus noted and brought home after.
 
@@ -241,6 +243,7 @@ class Delivery:
                 reach it; None where the command takes it by itself.
             watch: the question to the frame whether it has handled it.
             presses: the question to the page what it has seen of presses.
+            prepare: what has to be done in the guest right before it is sent.
         """
         self.check_wanted(job)
         job.receipt.way = "borrow"
@@ -252,6 +255,9 @@ class Delivery:
             session_id = self.session_id(guest, job)
             if taken is not None and taken.child is not None:
                 session_id = taken.child.session_id
+            if prepare is not None:
+                yield from prepare(lease)
+                self.check_wanted(job)
             watching = (yield Post(watch)) if watch is not None else None
             if presses is not None:
                 yield from self.witness.ready(presses)

@@ -85,6 +85,20 @@
   for (const type of ['blur', 'focus', 'focusin', 'focusout', 'change']) addEventListener(type, hide, true);
   addEventListener('input', (event) => event.isTrusted && owedChange.delete(event.composedPath()[0]), true);
 
+  const pickInField = (field, text, caret) => {
+    const from = field.selectionStart - caret;
+    if (field.selectionStart !== field.selectionEnd || field.value.slice(from, from + text.length) !== text) return;
+    field.setSelectionRange(from, from + text.length);
+  };
+  const pickInPage = (text, behind) => {
+    const selection = getSelection();
+    if (!selection.isCollapsed || !selection.rangeCount) return;
+    const { startContainer: node, startOffset: offset } = selection.getRangeAt(0);
+    for (let i = 0; i < behind; i += 1) selection.modify('move', 'forward', 'character');
+    for (let i = 0; i < text.length && selection.toString().length < text.length; i += 1) selection.modify('extend', 'backward', 'character');
+    if (selection.toString() !== text) selection.collapse(node, offset);
+  };
+
   const FRAMES = ['iframe', 'frame', 'object', 'embed', 'fencedframe'];
 
   globalThis.focusguard = {
@@ -114,6 +128,12 @@
       kept = { element, focused: Boolean(element && element.matches(':focus')), left: 0, wake: () => undefined };
     },
     left: (ms) => departure(ms),
+    // Selects the text that stands around the caret, where it does.
+    pick(text, caret) {
+      const element = deepActive();
+      if (element && 'setSelectionRange' in element) pickInField(element, text, caret);
+      else pickInPage(text, text.length - caret);
+    },
     back() {
       const { element, focused } = kept;
       if (!element || !focused) return;

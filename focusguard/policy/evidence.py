@@ -224,27 +224,28 @@ def hold_focus(place: Place) -> Flow[None]:
     Measured on Electron 9.4 to 33.2: the frame loses its focused element to that, with all the events. Until
     `resume_focus` or `drop_focus` they are kept from the page.
     """
-    yield from _in_worlds((*place.above, _world(place)), "focusguard.hold()")
+    yield from in_worlds((*place.above, _world(place)), "focusguard.hold()")
 
 
 def resume_focus(place: Place) -> Flow[None]:
     """Give the focus back to the frame and its element, by way of the frames above it."""
-    yield from _in_worlds((_world(place),), f"focusguard.left({LEFT_MS})")
+    yield from in_worlds((_world(place),), f"focusguard.left({LEFT_MS})")
     for world in (*place.above, _world(place)):
-        yield from _in_worlds((world,), "focusguard.back()")
+        yield from in_worlds((world,), "focusguard.back()")
     yield from drop_focus(place)
 
 
 def drop_focus(place: Place) -> Flow[None]:
     """Let the page see focus events again."""
-    yield from _in_worlds((*place.above, _world(place)), "focusguard.done()")
+    yield from in_worlds((*place.above, _world(place)), "focusguard.done()")
 
 
 def _world(place: Place) -> tuple[str, int]:
     return place.session_id, place.context_id
 
 
-def _in_worlds(worlds: tuple[tuple[str, int], ...], expression: str) -> Flow[None]:
+def in_worlds(worlds: tuple[tuple[str, int], ...], expression: str) -> Flow[None]:
+    """Evaluate in these sessions' isolated worlds, at once; what fails is let be."""
     handles: list[Handle] = []
     for session_id, context_id in worlds:
         params = {"expression": expression, "contextId": context_id, "awaitPromise": True}

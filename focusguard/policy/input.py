@@ -103,6 +103,7 @@ class InputDesk:
     def guest_crashed(self, guest: Guest) -> None:
         """Answer everything that waits for a guest whose renderer has died: nothing is held down in it any more."""
         self._delivery.forget(guest)
+        self._keyboard.forget_composition(guest)
         self._pointer.end_touch(guest)
         lane = self._lanes.get(guest.target_id)
         if lane is not None:
@@ -116,6 +117,7 @@ class InputDesk:
     def guest_gone(self, guest: Guest) -> None:
         """Answer everything that waits for a guest that is gone."""
         self._delivery.forget(guest)
+        self._keyboard.forget_composition(guest)
         self._pointer.end_touch(guest)
         self._shown.discard(guest.target_id)
         lane = self._lanes.pop(guest.target_id, None)
@@ -243,6 +245,8 @@ class InputDesk:
             yield from self._emulation.rest(guest)
             return {}
         treatment = item.rule.treatment
+        if treatment not in (Treatment.COMPOSE, Treatment.TEXT) and self._delivery.disturbs(item):
+            self._keyboard.forget_composition(guest)
         if not guest.inner:
             yield from self._show(guest)
         if self._passes(guest, item):

@@ -8,7 +8,8 @@ from typing import Any
 from focusguard.cdp.targets import Child, Embedding, Guest
 from focusguard.errors import Code, GuardError
 from focusguard.policy import keys
-from focusguard.policy.borrow import BRIDGE_SECONDS
+from focusguard.policy.borrow import BRIDGE_SECONDS, Lease
+from focusguard.policy.compositions import Compositions
 from focusguard.policy.delivery import Delivery, Job
 from focusguard.policy.emulation import FocusEmulation
 from focusguard.policy.evidence import ANSWER_SECONDS, Place, Worlds, locate
@@ -40,6 +41,7 @@ class Keyboard:
         self._worlds = worlds
         self._delivery = delivery
         self._emulation = emulation
+        self._compositions = Compositions()
 
     def key(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """A key: through the bridge to the guest's own process, or to the frame that has the focus."""
@@ -91,7 +93,9 @@ class Keyboard:
             return (yield from self._to_frame(guest, place.child, job))
         text = job.params.get("text")
         if not isinstance(text, str) or not keys.insertable(text) or not self._wire.bridge_here:
-            return (yield from self._delivery.borrowed(guest, job, place))
+            pick_up = lambda _: self._compositions.pick_up(guest, place)  # noqa: E731
+            return (yield from self._delivery.borrowed(guest, job, place, prepare=pick_up))
+        yield from self._compositions.pick_up(guest, place)
         insert = Bridge("text.insert", {"webContentsId": guest.web_contents_id, "text": text})
         return (yield from self._witnessed(guest, job, place, insert, _TEXT_TYPES, character=False))
 
@@ -101,7 +105,21 @@ class Keyboard:
         place = yield from self._writable(guest, job)
         if place.child is not None:
             return (yield from self._to_frame(guest, place.child, job))
-        return (yield from self._delivery.borrowed(guest, job, place))
+        held = False
+
+        def prepare(lease: Lease) -> Flow[None]:
+            nonlocal held
+            held = lease.name is not None
+            yield from self._compositions.pick_up(guest, place)
+
+        result = yield from self._delivery.borrowed(guest, job, place, prepare=prepare)
+        if held:
+            self._compositions.left(guest, place, job.params)
+        return result
+
+    def forget_composition(self, guest: Guest) -> None:
+        """An agent's composition in a guest, if there is one, does not go on."""
+        self._compositions.forget(guest)
 
     def _writable(self, guest: Guest, job: Job) -> Flow[Place]:
         """Where text goes; Chromium answers with success where it goes nowhere.

@@ -7,12 +7,14 @@ import pytest
 from focusguard.cdp.limits import Limits
 from focusguard.policy.evidence import SCRIPT
 from specs.unit.strokes import (
+    HELD,
     KEY,
     MOUSE,
     MOVE,
     PRESS,
     RETURNED,
     TAB,
+    VERSION,
     begin,
     emulates,
     key,
@@ -26,6 +28,15 @@ from specs.unit.strokes import (
     with_focus_and_witness,
 )
 from specs.unit.transcript import Call, Client, GuestPage, Transcript
+
+COMPOSE = "Input.imeSetComposition"
+HANDLED = {"result": {"type": "string", "value": "handled"}}
+
+
+def picks(t: Transcript, guest: GuestPage, expression: str) -> None:
+    """What the last step of a composition has left is selected."""
+    asked = t.app.gets("Runtime.evaluate", {"expression": expression}, session=guest.session)
+    asked.answers({"result": {"type": "undefined"}})
 
 
 class TestKeys:
@@ -281,6 +292,51 @@ class TestText:
         t.page_says(guest.session)
         with_focus(t, "Input.imeSetComposition", composing)
         agent.hears(1, {}, session="S1")
+        t.silence()
+
+    def test_a_step_of_a_composition_takes_the_place_of_the_last_one(self) -> None:
+        t, guest, agent = begin()
+        steps = [{"text": text, "selectionStart": 1, "selectionEnd": 1} for text in ("k", "か")]
+        agent.says(1, COMPOSE, steps[0], session="S1")
+        t.page_says(guest.session)
+        with_focus(t, COMPOSE, steps[0])
+        agent.hears(1, {}, session="S1")
+        agent.says(2, COMPOSE, steps[1], session="S1")
+        t.page_says(guest.session)
+        t.bridge.gets("borrow.begin", take=True).answers(HELD)
+        picks(t, guest, 'focusguard.pick("k", 1)')
+        command = t.app.gets(COMPOSE, steps[1], session="S1")
+        t.app.gets("Browser.getVersion").answers(VERSION)
+        t.bridge.gets("borrow.end").answers(RETURNED)
+        command.answers()
+        agent.hears(2, {}, session="S1")
+        agent.says(3, "Input.insertText", {"text": "漢"}, session="S1")
+        t.page_says(guest.session)
+        picks(t, guest, 'focusguard.pick("\\u304b", 1)')
+        t.app.gets("Runtime.evaluate", {"awaitPromise": True}, session=guest.session).answers(HANDLED)
+        t.bridge.gets("text.insert", text="漢").answers({})
+        agent.hears(3, {}, session="S1")
+        t.silence()
+
+    @pytest.mark.parametrize("state", ["guest-focused", "key between"])
+    def test_what_is_open_or_over_is_not_taken_up(self, state: str) -> None:
+        t, guest, agent = begin()
+        step = {"text": "k", "selectionStart": 1, "selectionEnd": 1}
+        for number in (1, 2):
+            agent.says(number, COMPOSE, step, session="S1")
+            t.page_says(guest.session)
+            if state == "guest-focused":
+                t.bridge.gets("borrow.begin").answers({"state": state, "lease": None, "waitedMs": 0})
+                command = t.app.gets(COMPOSE, step, session="S1")
+                t.app.gets("Browser.getVersion").answers(VERSION)
+                command.answers()
+            else:
+                with_focus(t, COMPOSE, step)
+            agent.hears(number, {}, session="S1")
+            if state == "key between":
+                agent.says(10 + number, KEY, key("a"), session="S1")
+                key_arrives(t, guest)
+                agent.hears(10 + number, {}, session="S1")
         t.silence()
 
     def test_composition_in_a_cross_site_frame_stays_there(self) -> None:
