@@ -22,7 +22,7 @@ from focusguard.policy.evidence import (
     wait_expression,
 )
 from focusguard.policy.flow import Await, CallFailed, Flow, FlowFault, Gone, Handle, Post, TimedOut, Upstream
-from focusguard.policy.held import TOUCH, Held
+from focusguard.policy.held import MOUSE, TOUCH, Held
 from focusguard.policy.paint import PaintWatch
 from focusguard.policy.presses import PressWitness, Question
 from focusguard.policy.receipts import Receipt
@@ -37,6 +37,8 @@ FENCE_SECONDS = 2.0
 #: Seconds for which the focus is watched after a touch has ended, and after a focus by command: a tap is recognised
 #: after the reply, and a page's own handlers may come after it.
 LINGER_SECONDS = 0.4
+#: What a button holds down may be moved and let go of so long after the end of a word, milliseconds: it began in time.
+DRAG_ROOM_MS = 50
 #: Electron's first version that may give touches to an offscreen page: 9.4, 22.3 and 25.1 answer them and give them to
 #: nobody, 33.2 does (probe case touch-start). What lies between has not been measured, and is tried.
 OFFSCREEN_TOUCHES_SINCE = 26
@@ -96,6 +98,11 @@ class Delivery:
             return job.params.get("type") != "keyUp"
         return treatment is not Treatment.GESTURE  # each step of one is looked at
 
+    def drags(self, guest: Guest, job: Job) -> bool:
+        """Whether the command moves or lets go of what a button holds: a page may change its text state by that."""
+        held = job.method == MOUSE and any(one.pressing for one in self.held_in(guest))
+        return held and job.params.get("type") in ("mouseMoved", "mouseReleased")
+
     def heal(self, guest: Guest, job: Job) -> None:
         """Look after the person's input method where a frame of another process may have changed something.
 
@@ -108,9 +115,12 @@ class Delivery:
             self._borrower.repair_later(guest)
 
     def room(self, guest: Guest, job: Job) -> Flow[None]:
-        """Wait for a moment at which the command does a person who composes no harm; a release never waits."""
+        """Wait for a moment at which the command does a person who composes no harm; a release is never refused."""
         if self.disturbs(job):
             yield from self._borrower.room(guest)
+        elif self.drags(guest, job):
+            with suppress(GuardError):
+                yield from self._borrower.room(guest, DRAG_ROOM_MS)
         self.check_wanted(job)
 
     def may_drop(self, guest: Guest, job: Job) -> bool:

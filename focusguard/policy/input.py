@@ -170,9 +170,8 @@ class InputDesk:
 
     def _at_once(self, guest: Guest, job: Job) -> bool:
         """Whether there is nothing to wait for first."""
-        return self._awake(guest, job) and not (
-            self._delivery.disturbs(job) and self._borrower.composes(guest)
-        )
+        changes = self._delivery.disturbs(job) or self._delivery.drags(guest, job)
+        return self._awake(guest, job) and not (changes and self._borrower.composes(guest))
 
     def _awake(self, guest: Guest, job: Job) -> bool:
         """Whether a guest takes input that is simply sent on.

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from specs.unit.strokes import HELD, KEY, MOUSE, PRESS, RETURNED, begin, emulates, key, key_arrives
+from specs.unit.strokes import HELD, KEY, MOUSE, PRESS, RETURNED, begin, emulates, key, key_arrives, pressed
 from specs.unit.transcript import Call, Client, GuestPage, Transcript
 
 HOST = 1
@@ -80,6 +80,24 @@ class TestInput:
         t.app.gets(MOUSE, PRESS, session="S1").answers()
         t.bridge.gets("borrow.end").answers(RETURNED)
         agent.hears(1, {}, session="S1")
+
+    def test_a_drag_waits_and_is_not_refused(self, stage: Parts) -> None:
+        t, guest, agent = stage
+        agent.says(1, MOUSE, PRESS, session="S1")
+        emulates(t, guest.session)
+        pressed(t).answers()
+        t.bridge.gets("borrow.end").answers(RETURNED)
+        agent.hears(1, {}, session="S1")
+        for number, kind in ((2, "mouseMoved"), (3, "mouseReleased")):
+            event = {**PRESS, "type": kind}
+            agent.says(number, MOUSE, event, session="S1")
+            asks_for_room(t, guest, 50).fails("the person is composing text", "composing")
+            t.app.gets(MOUSE, event, session="S1").answers()
+            agent.hears(number, {}, session="S1")
+        agent.says(4, MOUSE, {**PRESS, "type": "mouseMoved"}, session="S1")
+        t.app.gets(MOUSE, session="S1").answers()
+        agent.hears(4, {}, session="S1")
+        t.silence()
 
     def test_who_has_stopped_is_not_waited_for(self, stage: Parts) -> None:
         t, guest, agent = stage

@@ -64,11 +64,12 @@ const MAX_QUEUE = 2000;
  * @param {(name: string, params: object) => void} parts.event
  * @param {(host: any) => void} parts.nudge
  * @param {(host: any, open: boolean, goesOn: boolean) => void} parts.composition goesOn: its end is the beginning of the next
+ * @param {(host: any) => void} parts.restarted the input method has lost what stood in the composition
  * @param {(host: any) => boolean} parts.composes whether the person composes word after word
  * @param {(host: any, guest: any, longest: number) => Promise<number>} parts.room resolves when they leave room between two words; ms waited
  * @param {(wc: any) => void} parts.pressed a press that went into a page by whatever way
  */
-function createBorrows({ targets, panes, marks, event, nudge, composition, composes, room, pressed }) {
+function createBorrows({ targets, panes, marks, event, nudge, composition, restarted, composes, room, pressed }) {
   /** @type {Map<number, Place>} */
   const places = new Map();
   /** @type {Map<number, Set<Lease>>} guest id to leases whose keys are caught */
@@ -259,6 +260,8 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, compo
     const place = places.get(host.id);
     if (message.event === 'composition') {
       composition(host, !!message.open, !!message.goesOn);
+    } else if (message.event === 'composition-restarted') {
+      restarted(host);
     } else if (message.event === 'input-method-silent') {
       event('input-method.silent', { hostWebContentsId: host.id });
       nudge(host);

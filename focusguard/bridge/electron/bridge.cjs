@@ -108,7 +108,7 @@ function run(api, electron, path, token) {
     tell: (host, open, active) => event('composition', { hostWebContentsId: host.id, open, active }),
   });
   const borrows = createBorrows({
-    targets, panes, marks: () => marks, event, nudge: composing.nudge, composition: composing.changed,
+    targets, panes, marks: () => marks, event, nudge: composing.nudge, composition: composing.changed, restarted: composing.restarted,
     composes: composing.isActive, room: composing.room, pressed: (wc) => pressed(wc),
   });
   const persons = createPersons((wc) => api.isAgentInput(wc));

@@ -167,7 +167,9 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
   }
 
   /** @param {HostState} state */
-  const isStirred = (state) => state.nudging || Date.now() - state.stirred < BLAME_MS;
+  const isStirred = (state) => wasStirred(state, Date.now());
+  /** @param {HostState} state @param {number} at */
+  const wasStirred = (state, at) => state.nudging || at - state.stirred < BLAME_MS;
 
   /**
    * Lets the guests take focus again.
@@ -250,6 +252,11 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
         state.watched.add(guest);
         tellSentry(guest, 'quiet(true)');
       }
+    },
+    /** @param {any} host */
+    restarted: (host) => {
+      const state = stateOf(host);
+      if (wasStirred(state, state.began)) broken(host, 'restarted');
     },
     /** @param {any} host @param {any} input a key that goes to the page: one that the input method should have had? */
     passing: (host, input) => {

@@ -414,6 +414,19 @@
     }, 150);
   }
 
+  /** What stood in the open composition, after so many keys. */
+  let composed = { text: '', keys: 0 };
+  /**
+   * An input method that was made to start afresh in the middle of a word says nothing of it: the next letter stands
+   * there alone, as if it were the first, a vowel of Hangul without its consonant.
+   * @param {string} text
+   */
+  function watchText(text) {
+    const alone = /^[a-z]$/.test(text) ? /^[a-z]/.test(composed.text) : /^[\u314f-\u3163]$/.test(text) && composed.text;
+    if (alone && keysSeen > composed.keys && /^Key/.test(lastCode)) tell({ event: 'composition-restarted' });
+    composed = { text, keys: keysSeen };
+  }
+
   /** @param {any} event */
   function onComposition(event) {
     silentKeys = 0;
@@ -423,6 +436,8 @@
     if (event.type === 'compositionend') compositionTargets.delete(targetOf(event));
     else compositionTargets.add(targetOf(event));
     const open = compositionTargets.size > 0;
+    if (event.type === 'compositionupdate') watchText(String(event.data));
+    else composed = { text: '', keys: keysSeen };
     // A letter that ends one begins the next: another syllable, or the next word right behind this one.
     if (open !== before) tell({ event: 'composition', open, goesOn: !open && /^Key/.test(lastCode) });
   }

@@ -46,10 +46,18 @@
       if (!below) break;
       active = below;
     }
-    if (active && active.localName === 'input' && NO_TEXT.test(active.type)) return false;
-    return !!active && (active.isContentEditable || /^(input|textarea|iframe|embed|object)$/.test(active.localName)
-      || active.ownerDocument.designMode === 'on' || !!active.editContext);
+    return takesTextItself(active);
   }
+
+  /** @param {any} node */
+  function takesTextItself(node) {
+    if (!node || node.nodeType !== 1 || (node.localName === 'input' && NO_TEXT.test(node.type))) return false;
+    return node.isContentEditable || /^(input|textarea|iframe|embed|object)$/.test(node.localName)
+      || node.ownerDocument.designMode === 'on' || !!node.editContext;
+  }
+
+  /** @param {any} event */
+  const targetOf = (event) => (event.composedPath ? event.composedPath()[0] : null) || event.target;
 
   let planned = false;
   /** Chromium reports the state with the next frame: a word about it is of use only after that. */
@@ -95,6 +103,8 @@
   }
   /** @param {any} [event] */
   function onChange(event) {
+    // A text field that the focus leaves counts too: the input method has been told of it, and then that there is none.
+    writable = writable || takesText() || (!!event && takesTextItself(targetOf(event)));
     plan();
     if (event && event.isTrusted) noticeRestlessness(event.type);
     const active = document.activeElement;
