@@ -310,6 +310,8 @@ class Guard:
         yield from self._scripts.wait(guest)
         if not self._wire.session_here(session):
             raise GuardError(Code.ERROR, "the session is gone; nothing was sent")
+        if not session.main:  # nobody tells of what it focuses there
+            caller.answered = lambda: self._borrower.repair_later(guest)
         self._wire.forward(caller, message, session.id, bound, late)
 
     def _fail_if_dead(self, guest: Guest, caller: Caller) -> None:

@@ -6,7 +6,19 @@ from typing import Any
 
 import pytest
 
-from specs.unit.strokes import HELD, KEY, MOUSE, PRESS, RETURNED, begin, emulates, key, key_arrives, pressed
+from specs.unit.strokes import (
+    HELD,
+    KEY,
+    MOUSE,
+    PRESS,
+    RETURNED,
+    begin,
+    emulates,
+    key,
+    key_arrives,
+    pressed,
+    repaired,
+)
 from specs.unit.transcript import Call, Client, GuestPage, Transcript
 
 HOST = 1
@@ -138,6 +150,17 @@ class TestScripts:
         asks_for_room(t, guest, 50).answers({"waitedMs": 0})
         t.app.gets(EVALUATE, {"expression": "1"}, session="S1").answers()
         agent.hears(4, session="S1")
+        t.silence()
+
+    def test_what_one_may_have_focused_in_a_cross_site_frame_is_repaired(self, stage: Parts) -> None:
+        t, guest, agent = stage
+        t.frame(guest, "CROSS")
+        session = agent.attaches("CROSS", "S2")
+        agent.says(2, EVALUATE, SCRIPT, session=session)
+        asks_for_room(t, guest, 50).answers({"waitedMs": 0})
+        t.app.gets(EVALUATE, SCRIPT, session=session).answers({"result": {}})
+        agent.hears(2, {"result": {}}, session=session)
+        repaired(t)
         t.silence()
 
     def test_none_is_refused(self, stage: Parts) -> None:

@@ -272,11 +272,14 @@ function run(api, electron, path, token) {
   function follow(wc) {
     if (followed.has(wc.id)) return;
     const id = wc.id;
+    /** @type {any} */
+    let hostOfWebview = null;
     followed.add(id);
     adopt(wc);
     wc.once('destroyed', () => {
       followed.delete(id);
       event('target.gone', { webContentsId: id });
+      composing.guestChanged(hostOfWebview, true);
     });
     const changed = () => event('target.changed', { webContentsId: id });
     wc.on('dom-ready', () => {
@@ -292,6 +295,10 @@ function run(api, electron, path, token) {
     wc.on('did-navigate', () => {
       composed();
       changed();
+      // The input method loses the page that it looked at, and no sentry is in the new one yet.
+      const { kind, host } = targets.place(wc);
+      hostOfWebview = kind === 'webview' ? host : null;
+      composing.guestChanged(hostOfWebview, true);
     });
     wc.on('render-process-gone', composed);
     wc.on('crashed', composed);
