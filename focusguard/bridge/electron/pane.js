@@ -52,8 +52,6 @@
   const strays = [];
   /** @type {Set<() => void>} called when the focus has arrived at home */
   const arrivals = new Set();
-  /** @type {Set<() => void>} called when the page's focus has gone to a guest */
-  const departures = new Set();
   /** Real keys seen; the main process compares it with what it let through. */
   let keysSeen = 0;
   /** The key whose character has not come yet: it is an event of its own, and the focus must not move between the two. */
@@ -314,7 +312,6 @@
       onTold(event, type, target);
       return;
     }
-    if (type === 'blur' && !target.nodeType) for (const wake of Array.from(departures)) wake();
     if (!watching() || !home) {
       if (type === 'blur' && target && target.nodeType === 1) payChange(target);
       return;
@@ -612,14 +609,14 @@
    */
   function departure() {
     if (!home || !home.pageFocus || !document.hasFocus()) return Promise.resolve(undefined);
+    // No event tells of it: the window's `blur` comes with the element's own, before the browser knows.
+    const began = now();
     return new Promise((resolve) => {
-      const done = () => {
-        clearTimeout(timer);
-        departures.delete(done);
-        resolve(undefined);
+      const look = () => {
+        if (!document.hasFocus() || now() - began > ARRIVAL_MS) resolve(undefined);
+        else setTimeout(look, 1);
       };
-      const timer = setTimeout(done, ARRIVAL_MS);
-      departures.add(done);
+      look();
     });
   }
 
