@@ -46,6 +46,9 @@ class Keyboard:
     def key(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """A key: through the bridge to the guest's own process, or to the frame that has the focus."""
         yield from self._emulation.drive(guest)
+        yield from self._delivery.room(
+            guest, job
+        )  # first: a page that was kept still has its focus back then
         place = yield from self._locate(guest, job)
         if place.child is not None and not keys.leaves_guest(job.params):
             if guest.deaf and not keys.presses(job.params):
@@ -88,6 +91,7 @@ class Keyboard:
     def text(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """`Input.insertText`: where the guest's focus is, if text goes there at all."""
         yield from self._emulation.drive(guest)
+        yield from self._delivery.room(guest, job)
         place = yield from self._writable(guest, job)
         if place.child is not None:
             return (yield from self._to_frame(guest, place.child, job))
@@ -102,6 +106,7 @@ class Keyboard:
     def compose(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """`Input.imeSetComposition`: only CDP can express it, so it borrows the person's focus."""
         yield from self._emulation.drive(guest)
+        yield from self._delivery.room(guest, job)
         place = yield from self._writable(guest, job)
         if place.child is not None:
             return (yield from self._to_frame(guest, place.child, job))
@@ -177,7 +182,7 @@ class Keyboard:
         self, guest: Guest, job: Job, place: Place, send: Bridge, types: list[str], *, character: bool
     ) -> Flow[dict[str, Any]]:
         """Send through the bridge and answer when the page has handled it."""
-        yield from self._delivery.room(guest, job)
+        self._delivery.check_wanted(job)
         watch = yield Post(self._delivery.watch(place, types, character=character))
         sent = yield Post(send)
         self._delivery.note(guest, job)
@@ -195,7 +200,7 @@ class Keyboard:
 
     def _to_frame(self, guest: Guest, child: Child, job: Job) -> Flow[dict[str, Any]]:
         """To a frame with a process of its own: its session routes exactly (input_handler.cc)."""
-        yield from self._delivery.room(guest, job)
+        self._delivery.check_wanted(job)
         job.receipt.way, job.receipt.frame_id = "frame-session", child.info["targetId"]
         handle = yield Post(Upstream(job.method, job.params, child.session_id, job.raw or None))
         self._delivery.note(guest, job)

@@ -120,15 +120,28 @@ ACTIONS: tuple[Action, ...] = (press, key, dom_focus)
 
 
 async def compose_around(
-    app: Stage, action: Callable[[], Awaitable[object]], word: Word = PINYIN, *, writing: bool = False
+    app: Stage,
+    action: Callable[[], Awaitable[object]],
+    word: Word = PINYIN,
+    *,
+    writing: bool = False,
+    waits: bool = False,
 ) -> tuple[str, list[str]]:
-    """The person types half a word, something begins, they type the rest; gives the field and the compositions."""
+    """The person types half a word, something happens, they type the rest; gives the field and the compositions.
+
+    Args:
+        writing: as for `start`.
+        waits: whether they type on meanwhile.
+    """
     seq = await start(app, writing=writing)
     await app.hands.type(word.half, rate=RATE)
     await anyio.sleep(0.3)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(action)
-        await anyio.sleep(0.3)
+        if waits:
+            tasks.start_soon(action)
+            await anyio.sleep(0.3)
+        else:
+            await action()
         await app.hands.type(word.rest, rate=RATE)
     await anyio.sleep(0.3)
     host = (await app.seen(seq)).host
@@ -170,7 +183,7 @@ class TestWebview:
                     refusals.append(refused.partition(":")[0])
                     await anyio.sleep(0.1)
 
-        seen = await compose_around(staged, act, word, writing=action is insert)
+        seen = await compose_around(staged, act, word, writing=action is insert, waits=True)
         assert seen == (word.text, word.events)
         assert set(refusals) <= {"browser_user_composing"}
 
@@ -182,7 +195,7 @@ class TestRawWebview:
 
     @pytest.mark.parametrize("action", WEBVIEW_ACTIONS, ids=lambda action: action.__name__)
     async def test_it_is_spoiled(self, staged: Stage, action: Action) -> None:
-        value, _ = await compose_around(staged, lambda: action(staged), writing=action is insert)
+        value, _ = await compose_around(staged, lambda: action(staged), writing=action is insert, waits=True)
         assert (value == PINYIN.text) is (action is navigate)
 
 

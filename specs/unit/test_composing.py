@@ -51,8 +51,9 @@ class TestInput:
     def test_a_key_waits_for_room(self, stage: Parts) -> None:
         t, guest, agent = stage
         agent.says(1, KEY, key("a"), session="S1")
-        t.page_says(guest.session)
+        emulates(t, guest.session)
         asks_for_room(t, guest).answers({"waitedMs": 700})
+        t.page_says(guest.session)
         t.app.gets(EVALUATE, session=guest.session).answers({"result": {"value": "handled"}})
         t.bridge.gets("keys.send").answers({"sent": 2})
         agent.hears(1, {}, session="S1")
@@ -61,7 +62,7 @@ class TestInput:
     def test_where_there_is_none_it_is_refused(self, stage: Parts) -> None:
         t, guest, agent = stage
         agent.says(1, KEY, key("a"), session="S1")
-        t.page_says(guest.session)
+        emulates(t, guest.session)
         asks_for_room(t, guest).fails("the person is composing text", "composing")
         error = agent.hears_error(1, "browser_user_composing", session="S1")
         assert error["data"]["retryable"] is True
@@ -70,8 +71,9 @@ class TestInput:
     def test_one_that_opens_at_the_last_moment_is_no_other_error(self, stage: Parts) -> None:
         t, guest, agent = stage
         agent.says(1, KEY, key("a"), session="S1")
-        t.page_says(guest.session)
+        emulates(t, guest.session)
         asks_for_room(t, guest).answers({"waitedMs": 0})
+        t.page_says(guest.session)
         t.app.gets(EVALUATE, session=guest.session)
         t.bridge.gets("keys.send").fails("the person is composing text", "composing")
         agent.hears_error(1, "browser_user_composing", session="S1")
