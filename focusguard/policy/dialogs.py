@@ -47,7 +47,8 @@ class Dialogs:
         self._choosers: set[str] = set()
         #: Clients' sessions with the Page domain enabled: they hear of dialogs themselves.
         self._hearing: set[str] = set()
-        self._open: dict[str, int] = {}
+        #: Dialogs that wait for a client: guest -> the timer that bounds it, and what it says.
+        self._open: dict[str, tuple[int, dict[str, Any]]] = {}
         self._left: set[str] = set()
 
     # -- who is there ------------------------------------------------------------------------------------------------
@@ -67,13 +68,14 @@ class Dialogs:
             self._left.add(session.guest_id)
 
     def settle(self) -> None:
-        """Leave the guests that the last client has left."""
+        """Answer what nobody hears of any more; leave the guests that the last client has left."""
+        for guest in [self._tree.guests[each] for each in self._open if not self._heard(each)]:
+            self._answer(guest)
         left, self._left = self._left, set()
         for guest in [self._tree.guests[each] for each in left & self._watched if each in self._tree.guests]:
             if self._sessions.attended(guest.target_id):
                 continue
             self._watched.discard(guest.target_id)
-            self._answer(guest, {})
             self.person_acted(guest)
             self._everywhere(guest, "Page.disable", {})
             self._hold(guest, on=False)
@@ -107,24 +109,21 @@ class Dialogs:
     def opened(self, guest: Guest, params: dict[str, Any]) -> None:
         """A page waits for an answer; a client that hears of it gives one, or the guard does."""
         self.closed(guest)
-        if any(each.id in self._hearing for each in self._sessions.of_guest(guest.target_id)):
-            self._open[guest.target_id] = self._wire.start_timer(
-                CLIENT_SECONDS, lambda: self._answer(guest, params)
-            )
-        else:
-            self._open[guest.target_id] = 0
-            self._answer(guest, params)
+        timer = self._wire.start_timer(CLIENT_SECONDS, lambda: self._answer(guest))
+        self._open[guest.target_id] = timer, params
 
     def closed(self, guest: Guest) -> None:
         """It has been answered."""
-        timer = self._open.pop(guest.target_id, 0)
-        if timer:
+        if guest.target_id in self._open:
+            timer, _ = self._open.pop(guest.target_id)
             self._wire.cancel_timer(timer)
 
-    def _answer(self, guest: Guest, params: dict[str, Any]) -> None:
+    def _heard(self, guest_id: str) -> bool:
+        return any(each.id in self._hearing for each in self._sessions.of_guest(guest_id))
+
+    def _answer(self, guest: Guest) -> None:
         """Dismiss a dialog; a page that objects to being left is left."""
-        if guest.target_id not in self._open:
-            return
+        _, params = self._open[guest.target_id]
         self.closed(guest)
         accept = params.get("type") == "beforeunload"
         self._wire.post(Upstream(ANSWER, {"accept": accept}, guest.session_id))

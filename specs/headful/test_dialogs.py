@@ -10,7 +10,7 @@ import pytest
 
 from focusguard.electron.display import Display
 from focusguard.electron.install import ensure_runtime
-from probes.landing.cdp_client import open_client
+from probes.landing.cdp_client import attach_guest, find_guest, open_client
 from specs.guarded import Stage, endpoint, guarded, raw
 from specs.headful.boxes import Boxes, undisturbed
 
@@ -137,6 +137,26 @@ class TestGuardedBoxes:
         await eventually(lambda: said(app))
         assert await said(app) == {"alert": "undefined", "confirm": "true"}[box]
         assert boxes() == []
+
+    @pytest.mark.parametrize("how", ["leaves", "disables"])
+    async def test_it_does_not_wait_for_who_hears_of_it_no_more(
+        self, app: Stage, display: Display, boxes: Boxes, eventually: Eventually, how: str
+    ) -> None:
+        front = display.active_window()
+        await app.send("Runtime.evaluate", {"expression": ON_PRESS % "confirm"})
+        target = await find_guest(app.client, app.url())
+        async with anyio.create_task_group() as tasks:
+            async with open_client(endpoint(app)) as other:
+                hearing = await attach_guest(other, target, app.url(), frames=False)
+                await other.send("Page.enable", session=hearing.root)
+                tasks.start_soon(app.click, "button")
+                await eventually(lambda: waits(app))
+                if how == "disables":
+                    await other.send("Page.disable", session=hearing.root)
+                    await eventually(lambda: said(app), seconds=5)
+            await eventually(lambda: said(app), seconds=5)
+        assert await said(app) == "false"
+        await undisturbed(app, display, boxes, front)
 
     @pytest.mark.parametrize("box", ["alert", "confirm"])
     async def test_the_persons_own_box_opens(

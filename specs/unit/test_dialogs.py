@@ -102,6 +102,43 @@ class TestDialogs:
         t.app.gets("Page.disable", session=guest.session).answers()
         t.silence()
 
+    def test_who_hears_of_it_leaves_and_others_do_not(self) -> None:
+        t, guest, agent = watched()
+        hears_dialogs(t, agent)
+        t.client().attaches("G1", "S2")
+        t.app.says(OPENING, CONFIRM, session=guest.session)
+        agent.leaves()
+        t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
+        t.app.gets(ANSWER, {"accept": False}, session=guest.session).answers()
+        assert t.reported("dialog.answered")[0]["message"] == "Really?"
+        t.silence()
+
+    def test_who_hears_of_it_wants_to_hear_no_more(self) -> None:
+        t, guest, agent = watched()
+        hears_dialogs(t, agent)
+        t.app.says(OPENING, CONFIRM, session=guest.session)
+        agent.says(2, "Page.disable", session="S1")
+        t.app.gets("Page.disable", session="S1").answers()
+        agent.hears(2, session="S1")
+        t.app.gets(ANSWER, {"accept": False}, session=guest.session).answers()
+        t.silence()
+
+    def test_one_of_two_who_hear_of_it_leaves(self) -> None:
+        t, guest, agent = watched()
+        hears_dialogs(t, agent)
+        other = t.client()
+        other.attaches("G1", "S2")
+        other.says(1, "Page.enable", session="S2")
+        t.app.gets("Page.enable", session="S2").answers()
+        other.hears(1, session="S2")
+        t.app.says(OPENING, CONFIRM, session=guest.session)
+        agent.leaves()
+        t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
+        t.app.takes_quietly()
+        assert not t.app.calls
+        t.rings(30.0)
+        t.app.gets(ANSWER, {"accept": False}, session=guest.session).answers()
+
     def test_a_guest_goes_with_one_open(self) -> None:
         t, guest, agent = watched()
         hears_dialogs(t, agent)
