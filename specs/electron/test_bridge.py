@@ -384,14 +384,21 @@ class TestWhenTheGuardGoes:
         async with run_fixture(runtime, display=display, janitor=janitor, env=guard.env) as fixture:
             await eventually(lambda: guard.hellos)
             await eventually(lambda: self.touched(fixture))
+            before = await self.listeners(fixture)
             guard.answer = {"type": "refused", "message": "wait", "retry": True}
             await guard.cut()
             await eventually(lambda: self.untouched(fixture), seconds=5)
             await eventually(lambda: len(guard.hellos) > 2, seconds=5)
             guard.answer = {"type": "welcome", "version": PROTOCOL_VERSION}
             await eventually(lambda: self.touched(fixture), seconds=8)
+            assert await self.listeners(fixture) == before
             tokens = {hello["token"] for hello in guard.hellos}
             assert tokens == {guard.env["FOCUSGUARD_TOKEN"]}
+
+    async def listeners(self, fixture: Fixture) -> Any:
+        """How many wait for the end of each page."""
+        code = "return electron.webContents.getAllWebContents().map((wc) => wc.listenerCount('destroyed'))"
+        return await fixture.execute("main-process", code)
 
     async def touched(self, fixture: Fixture) -> bool:
         return not await self.untouched(fixture)

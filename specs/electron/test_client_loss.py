@@ -20,6 +20,7 @@ from focusguard.cdp.limits import Limits
 from focusguard.electron.display import Display
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.runtimes import Runtime
+from probes.landing.cdp_client import attach_guest, find_guest, open_client
 from specs.guarded import Stage, endpoint, key_event, stage
 
 pytestmark = [pytest.mark.electron, pytest.mark.anyio]
@@ -236,6 +237,11 @@ class TestGuarded:
         assert state.host.records("keydown", "keyup", "input") == []
 
 
+class TestListeners:
+    async def test_none_is_left_behind(self, guarded: Stage) -> None:
+        await leaves_no_listener(guarded)
+
+
 class TestRaw:
     async def test_a_button_stays_down_and_the_focus_away(self, raw: Stage, eventually: Eventually) -> None:
         since = await raw.fresh()
@@ -274,6 +280,9 @@ class TestRaw:
             await eventually(lambda: ended(raw))
         assert await ended(raw) == 200
 
+    async def test_no_listener_stays(self, raw: Stage) -> None:
+        await leaves_no_listener(raw)
+
     async def test_a_stopped_client_keeps_the_page_paused(self, raw: Stage) -> None:
         await raw.fresh()
         async with leaver(raw) as client:
@@ -282,6 +291,33 @@ class TestRaw:
             await client.send("Runtime.evaluate", {"expression": "1 + 1"}, wait=False)
             await client.leave("SIGSTOP")
             assert "no reply" in str(await raw.try_send("Runtime.evaluate", TASK, timeout=3))
+
+
+#: How many wait for what happens to each page of the app.
+LISTENERS = """return electron.webContents.getAllWebContents()
+  .map((wc) => Object.fromEntries(wc.eventNames().map((name) => [String(name), wc.listenerCount(name)])))"""
+ROUNDS = 12
+
+
+async def leaves_no_listener(on: Stage) -> None:
+    """Many come and go, and nothing stays on the app's pages; Node warns of more than ten of a kind."""
+
+    async def come_and_go() -> None:
+        async with open_client(endpoint(on)) as client:
+            sessions = await attach_guest(client, await find_guest(client, on.url()), on.url(), frames=False)
+            await client.send("Runtime.evaluate", {"expression": "1"}, session=sessions.root)
+            await client.send("Browser.setDownloadBehavior", {"behavior": "deny"})
+
+    await on.fresh()
+    await come_and_go()
+    await on.fixture.settle()
+    before = await on.fixture.execute("main-process", LISTENERS)
+    for _ in range(ROUNDS):
+        await come_and_go()
+    await on.fixture.settle()
+    assert await on.fixture.execute("main-process", LISTENERS) == before
+    assert on.fixture.process is not None
+    assert "MaxListenersExceededWarning" not in on.fixture.process.output_tail()
 
 
 async def ended(on: Stage) -> Any:

@@ -7,11 +7,10 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import Any
 
-import anyio
 import pytest
-from anyio.abc import SocketAttribute, SocketStream
 
 from focusguard.electron.display import Display
+from specs.file_server import FileServer, file_server
 from specs.guarded import Stage, guarded, raw
 from specs.headful.boxes import Boxes, undisturbed
 
@@ -34,14 +33,6 @@ IN_FRAMES = """for (const number of [1, 2]) {
   document.body.append(frame);
 } 0"""
 
-HEAD = """HTTP/1.1 200 OK\r
-Content-Disposition: attachment; filename=note.txt\r
-Content-Type: application/x-note\r
-Content-Length: 5\r
-Connection: close\r
-\r
-"""
-
 
 async def begins_one(app: Stage) -> None:
     """The agent's press makes the page begin a download."""
@@ -49,39 +40,10 @@ async def begins_one(app: Stage) -> None:
     await app.click("button")
 
 
-class Server:
-    """Serves `note.txt`: begins it, and goes on when it is let, or breaks it off.
-
-    Attributes:
-        begun: how many have been begun.
-        go_on: set when the rest may come.
-    """
-
-    def __init__(self, port: int) -> None:
-        self.url = f"http://127.0.0.1:{port}/"
-        self.begun = 0
-        self.go_on = anyio.Event()
-
-    async def serve(self, stream: SocketStream) -> None:
-        async with stream:
-            asked = await stream.receive()
-            await stream.send(HEAD.encode() + b"he")
-            self.begun += 1
-            await self.go_on.wait()
-            if b"/cut" not in asked:
-                await stream.send(b"llo")
-
-
 @pytest.fixture
-async def server() -> AsyncIterator[Server]:
-    async with (
-        await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
-        anyio.create_task_group() as tasks,
-    ):
-        serving = Server(listener.extra(SocketAttribute.local_port))
-        tasks.start_soon(listener.serve, serving.serve)
+async def server() -> AsyncIterator[FileServer]:
+    async with file_server() as serving:
         yield serving
-        tasks.cancel_scope.cancel()
 
 
 @guarded
@@ -124,7 +86,7 @@ class TestGuarded:
         await undisturbed(app, display, boxes, front)
 
     async def test_two_of_one_name_at_once_are_two_files(
-        self, app: Stage, boxes: Boxes, server: Server, eventually: Eventually, tmp_path: Path
+        self, app: Stage, boxes: Boxes, server: FileServer, eventually: Eventually, tmp_path: Path
     ) -> None:
         await app.client.send(SET, {"behavior": "allow", "downloadPath": str(tmp_path)})
         try:
@@ -138,7 +100,7 @@ class TestGuarded:
         assert boxes() == []
 
     async def test_one_that_breaks_off_is_told_as_canceled(
-        self, app: Stage, boxes: Boxes, server: Server, eventually: Eventually, tmp_path: Path
+        self, app: Stage, boxes: Boxes, server: FileServer, eventually: Eventually, tmp_path: Path
     ) -> None:
         states: list[str] = []
 
@@ -163,7 +125,7 @@ class TestGuarded:
         assert boxes() == []
 
     async def test_one_that_begins_when_its_agent_has_just_left(
-        self, app: Stage, display: Display, boxes: Boxes, server: Server, eventually: Eventually
+        self, app: Stage, display: Display, boxes: Boxes, server: FileServer, eventually: Eventually
     ) -> None:
         front = display.active_window()
         late = f"setTimeout(() => location.assign('{server.url}'), 1500); 0"

@@ -97,11 +97,6 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, resta
     };
     place.counted.passed = marks().passed(host);
     places.set(id, place);
-    host.once('destroyed', () => {
-      place.ledger.forget();
-      forgetStraying(place);
-      places.delete(id);
-    });
     host.on('did-start-navigation', (/** @type {any} */ first, /** @type {any[]} */ ...rest) => {
       // Older versions pass the facts as arguments, newer ones on the event.
       const main = first && first.isMainFrame !== undefined ? first.isMainFrame : rest[2];
@@ -549,6 +544,15 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, resta
     }, GRACE_MS);
   }
 
+  /** @param {number} id of a page that has been destroyed */
+  function forget(id) {
+    const place = places.get(id);
+    if (!place) return;
+    place.ledger.forget();
+    forgetStraying(place);
+    places.delete(id);
+  }
+
   /** Ends everything at once: the guard is gone. */
   function abandon() {
     for (const wake of Array.from(keyWaiters)) wake();
@@ -569,6 +573,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, resta
     begin,
     end,
     abandon,
+    forget,
     onRealKey,
     onPointer,
     reclaim,

@@ -121,13 +121,16 @@ function run(api, electron, path, token) {
       const kept = borrows.onRealKey(wc, input);
       if (!kept) composing.passing(wc, input);
       // An agent's keys in a view pass here too, and look no different.
-      if (!kept && input.type === 'keyDown' && targets.place(wc).kind === 'webview') pressed(wc);
+      if (!kept && input.type === 'keyDown') {
+        if (targets.place(wc).kind === 'webview') pressed(wc);
+        else if (downloads.isOpened(wc)) persons.pressed(wc);
+      }
       return kept;
     },
     onPointer: borrows.onPointer,
   });
   const dialogs = createDialogs({ targets, persons });
-  const downloads = createDownloads({ persons, event });
+  const downloads = createDownloads({ electron, persons, event });
   const permissions = createPermissions({ electron, targets, persons });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
 
@@ -168,6 +171,7 @@ function run(api, electron, path, token) {
       downloads.rule(page(params), params.behavior ? { behavior: params.behavior, folder } : null);
       return {};
     },
+    'downloads.cancel': (params) => ({ found: downloads.cancel(String(params.guid)) }),
     'text.insert': (params) => {
       const wc = undisturbed(params);
       marks.mark(wc);
@@ -278,6 +282,8 @@ function run(api, electron, path, token) {
     adopt(wc);
     wc.once('destroyed', () => {
       followed.delete(id);
+      // The only listener of its kind on a page of the app, whoever has come and left meanwhile.
+      for (const part of [marks, panes, sentries, composing, borrows, views, dialogs, downloads, permissions]) part.forget(id);
       event('target.gone', { webContentsId: id });
       composing.guestChanged(hostOfWebview, true);
     });
@@ -302,6 +308,7 @@ function run(api, electron, path, token) {
     });
     wc.on('render-process-gone', composed);
     wc.on('crashed', composed);
+    wc.on('did-create-window', (/** @type {any} */ win) => downloads.opened(win.webContents, wc));
     wc.on('did-attach-webview', (/** @type {any} */ _event, /** @type {any} */ guest) => guest && adopt(guest));
   }
   /** @type {Set<number>} */

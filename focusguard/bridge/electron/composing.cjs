@@ -72,8 +72,6 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
     if (!state) {
       state = { open: false, owed: false, at: -Infinity, began: -Infinity, whole: false, stirred: -Infinity, bypassed: -Infinity, nudging: false, planned: null, again: false, calm: null, later: null, rest: null, watched: new Set(), hushed: false };
       hosts.set(host.id, state);
-      const id = host.id;
-      host.once('destroyed', () => hosts.delete(id));
     }
     return state;
   }
@@ -284,6 +282,8 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
       nudgeLater(host, stateOf(host), 0);
       nudge(host);
     },
+    /** @param {number} id of a page that has been destroyed */
+    forget: (id) => hosts.delete(id),
     /** The guard is gone. */
     stop: () => {
       for (const [, state] of hosts) {

@@ -48,7 +48,6 @@ function createDialogs({ targets, persons }) {
         for (const show of theirs) wc.on(ASKED, show);
       },
     });
-    wc.once('destroyed', () => held.delete(wc.id));
     return true;
   }
 
@@ -67,6 +66,8 @@ function createDialogs({ targets, persons }) {
       if (!on) release(wc.id);
       return { held: on ? hold(wc) : false };
     },
+    /** @param {number} id of a page that has been destroyed */
+    forget: (id) => held.delete(id),
     stop: () => {
       for (const id of Array.from(held.keys())) release(id);
     },

@@ -3,6 +3,7 @@
  * Downloads that a page begins on an agent's account. Electron asks where to save each one, in a box over the person's
  * work, unless a path has been set in `will-download`: so such a download is saved where the agent's client has said, or
  * is cancelled. One that the person's own press began is asked about as ever, and so is what the app itself takes care of.
+ * A window that such a page has opened is on the same account.
  */
 
 const fs = require('fs');
@@ -21,12 +22,18 @@ const LEFT_MS = 10000;
 
 /**
  * @param {object} parts
+ * @param {any} parts.electron
  * @param {ReturnType<typeof import('./persons.cjs').createPersons>} parts.persons
  * @param {(name: string, params: object) => void} parts.event
  */
-function createDownloads({ persons, event }) {
+function createDownloads({ electron, persons, event }) {
+  const { webContents } = electron;
   /** @type {Map<number, Rule>} pages that agents drive */
   const rules = new Map();
+  /** Who has opened which page, as Electron tells. @type {Map<number, any>} */
+  const openers = new Map();
+  /** What is being saved. @type {Map<string, any>} */
+  const items = new Map();
   /** Paths of downloads that are not done: there is no file yet. @type {Set<string>} */
   const taken = new Set();
   /** @type {Map<any, (event: any, item: any, wc: any) => void>} session to listener */
@@ -42,12 +49,26 @@ function createDownloads({ persons, event }) {
     return path.join(folder, crypto.randomBytes(8).toString('hex'));
   }
 
+  /** @param {any} wc @returns {any} who has opened it, where the app has made the window itself: then nothing is told */
+  function openerOf(wc) {
+    return wc.opener && webContents.fromFrame ? webContents.fromFrame(wc.opener) : null;
+  }
+
+  /** @param {any} wc @returns {any} itself or who has opened it: the page under a rule; null: nobody's */
+  function driven(wc) {
+    for (let page = wc; page && !page.isDestroyed(); page = openers.get(page.id) || openerOf(page)) {
+      if (rules.has(page.id)) return page;
+    }
+    return null;
+  }
+
   /** @param {any} trigger @param {any} item @param {any} wc */
   function onDownload(trigger, item, wc) {
-    const rule = wc && !wc.isDestroyed() && rules.get(wc.id);
-    if (!rule || persons.ask(wc) || trigger.defaultPrevented || item.getSavePath()) return;
+    const page = driven(wc);
+    const rule = page && rules.get(page.id);
+    if (!rule || persons.ask(wc) || persons.ask(page) || trigger.defaultPrevented || item.getSavePath()) return;
     const guid = crypto.randomUUID ? crypto.randomUUID() : crypto.randomBytes(16).toString('hex');
-    const facts = { webContentsId: wc.id, guid, url: item.getURL(), filename: item.getFilename() };
+    const facts = { webContentsId: page.id, guid, url: item.getURL(), filename: item.getFilename() };
     const saved = rule.behavior === 'allow' || rule.behavior === 'allowAndName';
     event('download.begun', Object.assign({ saved }, facts));
     const told = (/** @type {string} */ state) => event('download.changed', {
@@ -60,6 +81,7 @@ function createDownloads({ persons, event }) {
     }
     const place = rule.behavior === 'allow' ? freePath(rule.folder, facts.filename) : path.join(rule.folder, guid);
     taken.add(place);
+    items.set(guid, item);
     item.setSavePath(place);
     item.on('updated', (/** @type {any} */ _event, /** @type {string} */ state) => {
       // Nobody is there to resume it.
@@ -68,6 +90,7 @@ function createDownloads({ persons, event }) {
     });
     item.once('done', (/** @type {any} */ _event, /** @type {string} */ state) => {
       taken.delete(place);
+      items.delete(guid);
       told(state === 'completed' ? 'completed' : 'canceled');
     });
   }
@@ -87,7 +110,7 @@ function createDownloads({ persons, event }) {
       if (!rule) {
         /** @type {Rule} */
         const last = { behavior: 'default', folder: '' };
-        rules.set(wc.id, last);
+        rules.set(id, last);
         const timer = setTimeout(() => {
           if (rules.get(id) === last) rules.delete(id);
         }, LEFT_MS);
@@ -95,10 +118,25 @@ function createDownloads({ persons, event }) {
         return;
       }
       hear(wc.session);
-      if (!rules.has(id)) {
-        wc.once('destroyed', () => rules.delete(id));
-      }
-      rules.set(wc.id, rule);
+      rules.set(id, rule);
+    },
+    /** @param {any} wc a window's page @param {any} opener */
+    opened: (wc, opener) => {
+      openers.set(wc.id, opener);
+      if (driven(wc)) hear(wc.session); // which may be one of its own
+    },
+    /** @param {any} wc @returns {boolean} whether it is on the account of the page that has opened it */
+    isOpened: (wc) => !rules.has(wc.id) && !!driven(wc),
+    /** @param {string} guid @returns {boolean} whether there is such a download */
+    cancel: (guid) => {
+      const item = items.get(guid);
+      if (item) item.cancel();
+      return !!item;
+    },
+    /** @param {number} id of a page that has been destroyed */
+    forget: (id) => {
+      rules.delete(id);
+      openers.delete(id);
     },
     stop: () => {
       rules.clear();

@@ -78,7 +78,6 @@ function createMarks(hooks) {
     }
     wc.emit = hooked;
     all.set(wc.id, state);
-    wc.once('destroyed', () => all.delete(wc.id));
     return state;
   }
 
@@ -169,6 +168,8 @@ function createMarks(hooks) {
       if (state.personal > 0 || state.delivering > 0) return false;
       return state.marks > 0 || leased;
     },
+    /** @param {number} id of a page that has been destroyed */
+    forget: (id) => all.delete(id),
     start: () => {
       active = true;
     },

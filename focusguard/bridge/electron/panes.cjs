@@ -68,8 +68,6 @@ function createPanes(script, onMessage) {
     if (!state) {
       state = { listening: 0, injecting: null };
       hosts.set(host.id, state);
-      const id = host.id;
-      host.once('destroyed', () => hosts.delete(id));
     }
     return state;
   }
@@ -157,6 +155,8 @@ function createPanes(script, onMessage) {
       if (state) state.listening = 0;
       return run(host, `${NAME} ? ${NAME}.stop() : 0`).catch(() => undefined);
     },
+    /** @param {number} id of a page that has been destroyed */
+    forget: (id) => hosts.delete(id),
     pages: () => Array.from(hosts.keys()),
   };
 }

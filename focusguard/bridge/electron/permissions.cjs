@@ -78,11 +78,11 @@ function createPermissions({ electron, targets, persons }) {
       const state = sessions.get(wc.session);
       if (!on) held.delete(wc.id);
       if (!on || !state || held.has(wc.id)) return;
-      const { id } = wc;
-      held.add(id);
-      wc.once('destroyed', () => held.delete(id));
+      held.add(wc.id);
       decideFirst(state);
     },
+    /** @param {number} id of a page that has been destroyed */
+    forget: (id) => held.delete(id),
     stop: () => {
       held.clear();
       for (const state of sessions.values()) {

@@ -73,11 +73,12 @@ function createViews({ targets, persons, taken }) {
     view.on('did-start-navigation', onStart);
     view.on('did-navigate', onCommit);
     views.set(view.id, state);
-    view.once('destroyed', () => views.delete(view.id));
   }
 
   return {
     watch,
+    /** @param {number} id of a page that has been destroyed */
+    forget: (id) => views.delete(id),
     start: () => {
       active = true;
     },
