@@ -11,7 +11,8 @@ from focusguard.policy.borrow import Borrower
 from focusguard.policy.receipts import Receipts
 
 WEAKER = (
-    "without a bridge keys borrow the focus too, and a person's keys during a borrow cannot be brought home"
+    "without a bridge keys borrow the focus too, and a person's keys during a borrow cannot be brought home",
+    "without a bridge what a page raises opens over the person's work, and Electron asks them where to save a download",
 )
 
 
@@ -44,7 +45,7 @@ class GuardDomain:
         return {
             "version": self._version,
             "mode": "bridge" if self.bridge is not None else "no-bridge",
-            "limits": [] if self.bridge is not None else [WEAKER],
+            "limits": [] if self.bridge is not None else list(WEAKER),
             "bridge": self.bridge,
             "guests": [
                 {"targetId": g.target_id, "embedding": str(g.embedding), "url": g.info.get("url", "")}

@@ -7,21 +7,24 @@ client has set, and the bridge carries it out for the guests that this client is
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from focusguard.cdp.sessions import Session, SessionTable
-from focusguard.cdp.targets import Guest, TargetTree
+from focusguard.cdp.targets import CONTEXT_ID, Guest, TargetTree
 from focusguard.errors import INVALID_PARAMS, Code, GuardError, ProtocolError
 from focusguard.policy import keys
-from focusguard.policy.flow import Bridge
+from focusguard.policy.flow import Bridge, CallFailed, Flow, Gone, call
 from focusguard.policy.wire import Wire
 
 SAVING = ("allow", "allowAndName")
-_ABSOLUTE = re.compile(r"/|[A-Za-z]:[\\/]|\\\\")
 FOR_BROWSER, FOR_PAGE = ("deny", "default", *SAVING), ("deny", "default", "allow")
+#: Seconds for the app to break off a download.
+CANCEL_SECONDS = 10.0
+#: Chromium's words.
+NOT_FOUND = "No download item found for the given GUID"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +34,7 @@ class Setting:
     Attributes:
         session: where it was set, and where its events go; None: the root of a browser connection.
         guest_id: the guest that it is for; None: all that the client is at.
-        folder: where to save, on the machine of the app.
+        folder: where to save, on the machine of the app, which is the guard's own; empty where nothing is saved.
         events: whether the client is told of downloads.
     """
 
@@ -71,6 +74,8 @@ class Downloads:
         self._settings: list[Setting] = []
         self._posted: dict[str, tuple[str, str]] = {}
         self._changed: set[str] = set()
+        #: Downloads that are being saved: guid -> the guest whose page began it.
+        self._going: dict[str, str] = {}
 
     # -- who is there ------------------------------------------------------------------------------------------------
     def session_begun(self, session: Session) -> None:
@@ -90,11 +95,13 @@ class Downloads:
     def guest_gone(self, guest: Guest) -> None:
         """Forget a guest."""
         self._posted.pop(guest.target_id, None)
+        self._going = {guid: of for guid, of in self._going.items() if of != guest.target_id}
         self._settings = [each for each in self._settings if each.guest_id != guest.target_id]
 
     def bridge_joined(self) -> None:
         """A bridge is there, which knows of nothing yet."""
         self._posted.clear()
+        self._going.clear()
         self._changed.update(self._tree.guests)
 
     def settle(self) -> None:
@@ -115,29 +122,58 @@ class Downloads:
     ) -> None:
         """Take a client's `Browser.setDownloadBehavior`, or its `Page.setDownloadBehavior` for one guest.
 
+        Without a bridge nobody can carry it out, and Electron asks the person. That is reported, and no error: client
+        libraries set this as they connect, and would not connect at all.
+
         Raises:
             ProtocolError: a parameter is missing or unknown.
-            GuardError: there is no bridge to carry it out.
         """
+        _check(params, "behavior", "downloadPath")
+        if page is None:
+            _check(params, "browserContextId", "eventsEnabled")
         behavior, folder = str(params.get("behavior")), params.get("downloadPath", "")
         if behavior not in (FOR_BROWSER if page is None else FOR_PAGE):
             raise ProtocolError(INVALID_PARAMS, f"Invalid parameters behavior: {behavior!r}")
-        if behavior in SAVING and not (isinstance(folder, str) and folder):
+        if behavior in SAVING and not folder:
             raise ProtocolError(INVALID_PARAMS, "downloadPath not provided")
-        if behavior in SAVING and not (_ABSOLUTE.match(folder) and keys.whole(folder) and "\0" not in folder):
+        if behavior in SAVING and not (
+            PurePath(folder).is_absolute() and keys.whole(folder) and "\0" not in folder
+        ):
             raise ProtocolError(INVALID_PARAMS, "Invalid parameters downloadPath: absolute path expected")
         if behavior != "default" and not self._bridge_expected:
-            raise GuardError(
-                Code.REFUSED, "without the bridge nothing keeps Electron from asking where to save"
-            )
+            self._wire.report("download.unguarded", client=client, behavior=behavior)
         guest_id = None if page is None else page.target_id
-        setting = Setting(client, session, guest_id, behavior, folder, bool(params.get("eventsEnabled")))
+        if behavior not in SAVING:
+            folder = ""
+        setting = Setting(client, session, guest_id, behavior, folder, params.get("eventsEnabled") is True)
         self._keep(
             [
                 *(each for each in self._settings if (each.client, each.guest_id) != (client, guest_id)),
                 setting,
             ]
         )
+
+    def cancel(self, client: int, params: dict[str, Any]) -> Flow[dict[str, Any]]:
+        """Break off a download that the client is told of: its `Browser.cancelDownload`.
+
+        Raises:
+            ProtocolError: there is none of this guid that it may see.
+            GuardError: the app has not done it.
+        """
+        _check(params, "guid", "browserContextId")
+        guid = params.get("guid")
+        guest = self._tree.guests.get(self._going.get(guid, "")) if isinstance(guid, str) else None
+        if guest is None or not any(each.client == client and each.events for each in self._at(guest)):
+            raise ProtocolError(INVALID_PARAMS, NOT_FOUND)
+        try:
+            answer = yield from call(Bridge("downloads.cancel", {"guid": guid}), CANCEL_SECONDS)
+        except CallFailed as fault:
+            raise GuardError(Code.ERROR, f"the app could not cancel the download: {fault}") from None
+        except Gone:
+            raise GuardError(Code.BRIDGE_LOST, "the bridge is gone; the download may go on") from None
+        if not answer.get("found"):
+            raise ProtocolError(INVALID_PARAMS, NOT_FOUND)
+        return {}
 
     def _keep(self, settings: list[Setting]) -> None:
         self._settings = settings
@@ -167,7 +203,9 @@ class Downloads:
         if guest is None:
             return
         facts = {"url": params.get("url"), "suggestedFilename": params.get("filename")}
-        if not params.get("saved"):
+        if params.get("saved"):
+            self._going[str(params.get("guid"))] = guest.target_id
+        else:
             self._wire.report("download.kept", targetId=guest.target_id, **facts)
             self._tell("FocusGuard.downloadKept", {"targetId": guest.target_id, **facts})
         self._event(
@@ -178,6 +216,8 @@ class Downloads:
 
     def changed(self, params: dict[str, Any]) -> None:
         """It has gone on, or has ended."""
+        if params.get("state") != "inProgress":
+            self._going.pop(str(params.get("guid")), None)
         guest = self._tree.by_web_contents(int(params.get("webContentsId", -1)))
         if guest is not None:
             names = ("guid", "totalBytes", "receivedBytes", "state")
@@ -187,3 +227,18 @@ class Downloads:
         for each in self._at(guest):
             if each.events:
                 self._wire.event(each.client, each.session, method, params)
+
+
+def _check(params: dict[str, Any], *names: str) -> None:
+    """Refuse what Chromium refuses: a value of the wrong kind, and a context that is not there.
+
+    Raises:
+        ProtocolError: with Chromium's code.
+    """
+    for name in names:
+        kind, called = (bool, "bool") if name == "eventsEnabled" else (str, "string")
+        if (name in params or name in ("behavior", "guid")) and not isinstance(params.get(name), kind):
+            raise ProtocolError(INVALID_PARAMS, f"Invalid parameters {name}: {called} value expected")
+    context = params.get("browserContextId", CONTEXT_ID)
+    if "browserContextId" in names and context != CONTEXT_ID:
+        raise ProtocolError(INVALID_PARAMS, f"Failed to find browser context for id {context}")

@@ -420,6 +420,10 @@ class Guard:
                 page = self._guest_of(session)
             self._downloads.set(caller.client, session, params, page=page)
             self._wire.answer(caller, {})
+        elif method == "Browser.cancelDownload":
+            self._start(
+                self._downloads.cancel(caller.client, params), lambda r: self._wire.answer(caller, r), caller
+            )
         elif method in ("Browser.getWindowForTarget", "Browser.getWindowBounds"):
             bounds = {"left": 0, "top": 0, "width": 0, "height": 0, "windowState": "normal"}
             answer = {"bounds": bounds} if method.endswith("Bounds") else {"windowId": 1, "bounds": bounds}

@@ -120,6 +120,7 @@ ON_GUEST: Mapping[str, Rule] = {
     "Page.close": Rule(_T.OFFER, "the page belongs to the app's window"),
     "Page.setDownloadBehavior": Rule(_T.VIRTUAL, "would act on the whole partition; kept for this guest"),
     "Browser.setDownloadBehavior": Rule(_T.VIRTUAL, "browser-wide; kept for the guests of this connection"),
+    "Browser.cancelDownload": Rule(_T.VIRTUAL, "only a download that the client is told of"),
     "Browser.getVersion": Rule(_T.VIRTUAL, "names the guard beside the browser"),
     "Browser.getWindowForTarget": Rule(
         _T.VIRTUAL, "the window is the person's; its number would only serve to move it"
@@ -135,6 +136,7 @@ AT_BROWSER: Mapping[str, Rule] = {
     ),
     "Browser.getWindowBounds": Rule(_T.VIRTUAL, "the window is the person's"),
     "Browser.setDownloadBehavior": Rule(_T.VIRTUAL, "browser-wide; kept for the guests of this connection"),
+    "Browser.cancelDownload": Rule(_T.VIRTUAL, "only a download that the client is told of"),
     "Browser.close": Rule(_T.REFUSE, "the app belongs to the person; close the connection instead"),
     "Browser.crash": Rule(_T.REFUSE, "the app belongs to the person"),
     "Browser.crashGpuProcess": Rule(_T.REFUSE, "the app belongs to the person"),

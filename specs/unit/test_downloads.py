@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
 import pytest
 
+from focusguard.cdp.targets import CONTEXT_ID
+from focusguard.errors import INVALID_PARAMS
 from specs.unit.strokes import begin
 from specs.unit.transcript import RULE, Client, GuestPage, Transcript
 
 BROWSER, PAGE = "Browser.setDownloadBehavior", "Page.setDownloadBehavior"
+CANCEL, NOT_FOUND = "Browser.cancelDownload", "No download item found for the given GUID"
 SAVE: dict[str, Any] = {"behavior": "allow", "downloadPath": "/tmp/of-agent"}
 BEGUN = {"guid": "D1", "url": "http://guest.test/a.zip", "filename": "a.zip"}
 PROGRESS = {"guid": "D1", "totalBytes": 5, "receivedBytes": 5, "state": "completed"}
@@ -90,26 +94,75 @@ class TestSettings:
             (BROWSER, {"behavior": "burn"}, "Invalid parameters behavior"),
             (BROWSER, {}, "Invalid parameters behavior"),
             (BROWSER, {"behavior": "allow"}, "downloadPath not provided"),
-            (BROWSER, {"behavior": "allowAndName", "downloadPath": 5}, "downloadPath not provided"),
+            (BROWSER, {"behavior": "allowAndName", "downloadPath": 5}, "Invalid parameters downloadPath"),
             (PAGE, {**SAVE, "behavior": "allowAndName"}, "Invalid parameters behavior"),
             (BROWSER, {**SAVE, "downloadPath": "of-agent"}, "Invalid parameters downloadPath"),
             (BROWSER, {**SAVE, "downloadPath": "~/of-agent"}, "Invalid parameters downloadPath"),
             (BROWSER, {**SAVE, "downloadPath": "/tmp/of\0agent"}, "Invalid parameters downloadPath"),
             (BROWSER, {**SAVE, "downloadPath": "/tmp/\ud800"}, "Invalid parameters downloadPath"),
+            (BROWSER, {"behavior": ["deny"]}, "Invalid parameters behavior: string value expected"),
+            (BROWSER, {"behavior": "deny", "downloadPath": 5}, "Invalid parameters downloadPath: string"),
+            (PAGE, {"behavior": "deny", "downloadPath": None}, "Invalid parameters downloadPath: string"),
+            (BROWSER, {"behavior": "deny", "eventsEnabled": "yes"}, "Invalid parameters eventsEnabled: bool"),
+            (BROWSER, {"behavior": "deny", "eventsEnabled": 1}, "Invalid parameters eventsEnabled: bool"),
+            (BROWSER, {"behavior": "deny", "browserContextId": 5}, "Invalid parameters browserContextId"),
+            (BROWSER, {**SAVE, "browserContextId": "nope"}, "Failed to find browser context for id nope"),
+            (CANCEL, {}, "Invalid parameters guid: string value expected"),
+            (CANCEL, {"guid": 5}, "Invalid parameters guid: string value expected"),
+            (
+                CANCEL,
+                {"guid": "D1", "browserContextId": "nope"},
+                "Failed to find browser context for id nope",
+            ),
         ],
     )
     def test_what_is_wrong_is_said(self, method: str, params: dict[str, Any], message: str) -> None:
         t, _, agent = driven()
         agent.says(1, method, params, session="S1")
-        agent.hears_error(1, message, session="S1")
+        assert agent.hears_error(1, message, session="S1")["code"] == INVALID_PARAMS
         t.silence()
 
-    def test_without_a_bridge_it_is_no_success(self) -> None:
+    @pytest.mark.parametrize(
+        ("system", "folder", "good"),
+        [
+            (PurePosixPath, "/tmp/of-agent", True),
+            (PurePosixPath, "C:\\x", False),
+            (PurePosixPath, "\\\\server\\x", False),
+            (PureWindowsPath, "C:\\x", True),
+            (PureWindowsPath, "\\\\server\\x", True),
+            (PureWindowsPath, "x", False),
+        ],
+    )
+    def test_a_folder_is_one_of_this_machine(
+        self, monkeypatch: pytest.MonkeyPatch, system: type[PurePath], folder: str, good: bool
+    ) -> None:
+        monkeypatch.setattr("focusguard.policy.downloads.PurePath", system)
+        t, guest, agent = driven()
+        agent.says(1, BROWSER, {**SAVE, "downloadPath": folder})
+        if good:
+            agent.hears(1, {})
+            rules(t, guest, "allow", folder)
+        else:
+            agent.hears_error(1, "Invalid parameters downloadPath: absolute path expected")
+
+    @pytest.mark.parametrize("folder", ["\ud800", "of-agent"])
+    def test_a_folder_that_is_not_used_goes_nowhere(self, folder: str) -> None:
+        t, guest, agent = driven()
+        sets(agent, 1, BROWSER, {"behavior": "deny", "downloadPath": folder})
+        rules(t, guest, "deny")
+
+    def test_the_context_of_the_guests_is_there(self) -> None:
+        t, guest, agent = driven()
+        sets(agent, 1, BROWSER, {**SAVE, "browserContextId": CONTEXT_ID})
+        rules(t, guest, "allow", "/tmp/of-agent")
+
+    def test_without_a_bridge_it_is_taken_and_reported(self) -> None:
         t = Transcript(bridge=False)
         agent = t.client()
-        agent.says(1, BROWSER, SAVE)
-        agent.hears_error(1, "browser_refused: without the bridge")
+        sets(agent, 1, BROWSER, SAVE)
+        assert t.reported("download.unguarded") == [{"client": 1, "behavior": "allow"}]
         sets(agent, 2, BROWSER, {"behavior": "default"})
+        assert len(t.reported("download.unguarded")) == 1
 
 
 class TestEvents:
@@ -147,3 +200,85 @@ class TestEvents:
         for event, facts in (("download.begun", BEGUN), ("download.changed", PROGRESS)):
             t.bridge.tells(event, webContentsId=999, **facts)
         agent.hears_nothing()
+
+
+class TestCancelling:
+    def saving(self, **more: Any) -> tuple[Transcript, GuestPage, Client]:
+        """A download is on its way, and the client is told of it."""
+        t, guest, agent = driven()
+        sets(agent, 1, BROWSER, {**SAVE, "eventsEnabled": True, **more})
+        rules(t, guest, "allow", "/tmp/of-agent")
+        t.bridge.tells("download.begun", webContentsId=guest.web_contents_id, saved=True, **BEGUN)
+        if more.get("eventsEnabled", True):
+            agent.hears_event("Browser.downloadWillBegin", {"guid": "D1"})
+        return t, guest, agent
+
+    @pytest.mark.parametrize("session", [None, "S1"])
+    def test_one_of_a_clients_own(self, session: str | None) -> None:
+        t, guest, agent = self.saving()
+        agent.says(2, CANCEL, {"guid": "D1"}, session=session)
+        call = t.bridge.gets("downloads.cancel", guid="D1")
+        canceled = {**PROGRESS, "receivedBytes": 2, "state": "canceled"}
+        t.bridge.tells("download.changed", webContentsId=guest.web_contents_id, **canceled)
+        agent.hears_event("Browser.downloadProgress", canceled)
+        call.answers({"found": True})
+        agent.hears(2, {}, session=session)
+        t.silence()
+
+    def refused(self, t: Transcript, agent: Client, guid: str = "D1") -> None:
+        agent.says(9, CANCEL, {"guid": guid})
+        assert agent.hears_error(9, NOT_FOUND)["code"] == INVALID_PARAMS
+        t.silence()
+
+    def test_one_that_never_was(self) -> None:
+        t, _, agent = self.saving()
+        self.refused(t, agent, "D2")
+
+    def test_one_of_somebody_else(self) -> None:
+        t, _, _ = self.saving()
+        other = t.client()
+        self.refused(t, other)
+        sets(other, 1, BROWSER, {"behavior": "deny", "eventsEnabled": True})
+        self.refused(t, other)
+
+    def test_one_that_the_client_is_not_told_of(self) -> None:
+        t, _, agent = self.saving(eventsEnabled=False)
+        self.refused(t, agent)
+
+    def test_one_that_has_ended(self) -> None:
+        t, guest, agent = self.saving()
+        t.bridge.tells("download.changed", webContentsId=guest.web_contents_id, **PROGRESS)
+        agent.hears_event("Browser.downloadProgress")
+        self.refused(t, agent)
+
+    def test_one_that_has_just_ended(self) -> None:
+        t, _, agent = self.saving()
+        agent.says(2, CANCEL, {"guid": "D1"})
+        t.bridge.gets("downloads.cancel", guid="D1").answers({"found": False})
+        agent.hears_error(2, NOT_FOUND)
+
+    def test_one_of_a_guest_that_is_gone(self) -> None:
+        t, _, agent = self.saving()
+        t.app.says("Target.targetDestroyed", {"targetId": "G1"})
+        agent.hears_event("Target.detachedFromTarget")
+        self.refused(t, agent)
+
+    def test_one_of_an_earlier_bridge(self) -> None:
+        t, guest, agent = self.saving()
+        t.bridge.leaves()
+        t.bridge.joins()
+        rules(t, guest, "allow", "/tmp/of-agent")
+        self.refused(t, agent)
+
+    def test_the_bridge_goes_meanwhile(self) -> None:
+        t, _, agent = self.saving()
+        agent.says(2, CANCEL, {"guid": "D1"})
+        t.bridge.gets("downloads.cancel", guid="D1")
+        t.bridge.leaves()
+        agent.hears_error(2, "browser_bridge_lost")
+
+    def test_the_app_cannot(self) -> None:
+        t, _, agent = self.saving()
+        agent.says(2, CANCEL, {"guid": "D1"})
+        t.bridge.gets("downloads.cancel", guid="D1").fails("no", code="failed")
+        agent.hears_error(2, "browser_error: the app could not cancel the download")

@@ -186,7 +186,7 @@ class TestDomain:
         agent = t.client()
         agent.says(1, "FocusGuard.getStatus")
         status = agent.hears(1)
-        assert (status["mode"], len(status["limits"]), status["bridge"]) == ("no-bridge", 1, None)
+        assert (status["mode"], len(status["limits"]), status["bridge"]) == ("no-bridge", 2, None)
 
     def test_metrics_count_borrows_and_refusals(self) -> None:
         t = Transcript()
