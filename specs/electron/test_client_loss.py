@@ -306,7 +306,8 @@ async def leaves_no_listener(on: Stage) -> None:
         async with open_client(endpoint(on)) as client:
             sessions = await attach_guest(client, await find_guest(client, on.url()), on.url(), frames=False)
             await client.send("Runtime.evaluate", {"expression": "1"}, session=sessions.root)
-            await client.send("Browser.setDownloadBehavior", {"behavior": "deny"})
+            if on.guarded:
+                await client.send("Browser.setDownloadBehavior", {"behavior": "deny"})
 
     await on.fresh()
     await come_and_go()
