@@ -285,7 +285,7 @@ function run(api, electron, path, token) {
       // The only listener of its kind on a page of the app, whoever has come and left meanwhile.
       for (const part of [marks, panes, sentries, composing, borrows, views, dialogs, downloads, permissions]) part.forget(id);
       event('target.gone', { webContentsId: id });
-      composing.guestChanged(hostOfWebview, true);
+      if (link.ready()) composing.guestChanged(hostOfWebview, true);
     });
     const changed = () => event('target.changed', { webContentsId: id });
     wc.on('dom-ready', () => {
@@ -304,7 +304,7 @@ function run(api, electron, path, token) {
       // The input method loses the page that it looked at, and no sentry is in the new one yet.
       const { kind, host } = targets.place(wc);
       hostOfWebview = kind === 'webview' ? host : null;
-      composing.guestChanged(hostOfWebview, true);
+      if (link.ready()) composing.guestChanged(hostOfWebview, true);
     });
     wc.on('render-process-gone', composed);
     wc.on('crashed', composed);
