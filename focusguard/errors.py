@@ -116,12 +116,29 @@ class GuardError(Exception):
 
 
 class ProtocolError(Exception):
-    """A command that Chromium itself would refuse, answered in Chromium's own words and numbers."""
+    """A command that Chromium itself would refuse, answered in Chromium's own words and numbers.
 
-    def __init__(self, rpc_code: int, message: str) -> None:
+    Attributes:
+        data: what is wrong with which parameter, where Chromium says so.
+    """
+
+    def __init__(self, rpc_code: int, message: str, data: str | None = None) -> None:
         self.rpc_code = rpc_code
+        self.data = data
         super().__init__(message)
 
     def to_cdp(self) -> dict[str, Any]:
         """The `error` member of a CDP answer."""
-        return {"code": self.rpc_code, "message": str(self)}
+        body: dict[str, Any] = {"code": self.rpc_code, "message": str(self)}
+        return body if self.data is None else {**body, "data": self.data}
+
+
+def invalid_params(fault: str, name: str = "") -> ProtocolError:
+    """Parameters that Chromium cannot read; it also says at which byte of its own encoding, which is nobody's.
+
+    Args:
+        fault: what is wrong with it.
+        name: the parameter; empty: all of them.
+    """
+    where = f"params.{name}" if name else "params"
+    return ProtocolError(INVALID_PARAMS, "Invalid parameters", f"Failed to deserialize {where} - {fault}")

@@ -145,8 +145,9 @@ class TestMessages:
             ("", "Message must be a valid JSON"),
             ("{", "Message must be a valid JSON"),
             ("[]", "Message must be an object"),
-            ("[" * 100_000, "Message is nested too deeply"),
+            ("[" * 100_000, "JSON: stack limit exceeded"),
             ('{"id":1}', "Message must have string 'method' property"),
+            ('{"id":1,"method":"A.b","params":{"z":' + "9" * 400 + "}}", "JSON: invalid number"),
         ],
     )
     async def test_what_is_no_command_is_answered(self, guard: Running, data: str, says: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 from typing import Any
 
 import pytest
@@ -12,6 +13,7 @@ from hypothesis import strategies as st
 
 from focusguard.cdp import messages
 from focusguard.cdp.messages import MalformedMessage, decode_command, decode_upstream, params_of
+from focusguard.errors import ProtocolError
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -37,7 +39,7 @@ class TestCommands:
             (b'{"id":1,"method":"A.b","params":{"x":"\xff"}}', -32700, "Message must be a valid JSON", None),
             (b'{"id":1,"method":"A.b","params":NaN}', -32700, "Message must be a valid JSON", None),
             (b'{"id":1,"method":"A.b","params":{"x":"\\ud8"}}', -32700, "Message must be a valid JSON", None),
-            (b"[" * 100_000 + b"]" * 100_000, -32700, "Message is nested too deeply", None),
+            (b"[" * 100_000 + b"]" * 100_000, -32700, "JSON: stack limit exceeded", None),
             (b"[]", -32600, "Message must be an object", None),
             (b'"x"', -32600, "Message must be an object", None),
             (b"{}", -32600, "Message must have integer 'id' property", None),
@@ -46,6 +48,8 @@ class TestCommands:
             (b'{"id":true,"method":"A.b"}', -32600, "Message must have integer 'id' property", None),
             (b'{"id":null,"method":"A.b"}', -32600, "Message must have integer 'id' property", None),
             (b'{"id":1}', -32600, "Message must have string 'method' property", 1),
+            (b'{"id":1,"method":""}', -32600, "Message must have string 'method' property", 1),
+            (b'{"id":1,"method":"A.b","sessionId":null}', -32600, "Message may have string 'sessionId'", 1),
             (b'{"id":1,"method":3}', -32600, "Message must have string 'method' property", 1),
             (b'{"id":1,"method":"\\ud83d"}', -32600, "Message must have string 'method' property", 1),
             (b'{"id":1,"method":"A.b","sessionId":3}', -32600, "Message may have string 'sessionId'", 1),
@@ -67,6 +71,14 @@ class TestCommands:
         ("value", "says"),
         [
             (b"1e999", "JSON: invalid number"),
+            (b"9" * 309, "JSON: invalid number"),
+            (b"-" + b"9" * 400, "JSON: invalid number"),
+            (b"9" * 5000, "JSON: invalid number"),
+            (b"9" * 2000 + b".5", "JSON: invalid number"),
+            (b"1" + b"0" * 250 + b"e99", "JSON: invalid number"),
+            (b'["\\ud83d",' + b"9" * 400 + b"]", "JSON: invalid number"),
+            (b"[" * 300 + b"]" * 300, "JSON: stack limit exceeded"),
+            (b"[" * 299 + b"1" + b"]" * 299, "JSON: stack limit exceeded"),
             (b'{"deep": [-1E+400]}', "JSON: invalid number"),
             (b"[" * 400 + b"]" * 400, "JSON: stack limit exceeded"),
             (b'{"a":' * 350 + b"0" + b"}" * 350, "JSON: stack limit exceeded"),
@@ -79,18 +91,107 @@ class TestCommands:
         assert refused.value.to_cdp()["code"] == -32700
 
     @pytest.mark.parametrize(
-        "value", [b'"1e999"', b"1e308", b"1e-999", b"[" * 200 + b"]" * 200, b"[" + b"[]," * 400 + b"0]"]
+        "value",
+        [
+            b'"1e999"',
+            b"1e308",
+            b"9" * 308,
+            b'"' + b"9" * 5000 + b'"',
+            b"0." + b"9" * 5000,
+            b"1e-999",
+            b"[" * 299 + b"]" * 299,
+            b"[" * 298 + b"1" + b"]" * 298,
+            b"[" + b"[]," * 400 + b"0]",
+        ],
     )
     def test_what_only_looks_like_it(self, value: bytes) -> None:
         message = decode_command(b'{"id":7,"method":"A.b","params":{"z":' + value + b"}}")
         assert message.id == 7
 
-    @pytest.mark.parametrize("params", [b"[1]", b"3", b'"x"', b"true"])
+    @given(
+        st.integers(1, 320), st.text("0123456789", max_size=320), st.integers(-400, 400), st.integers(0, 40)
+    )
+    def test_a_number_is_read_where_it_is_a_double(
+        self, before: int, after: str, power: int, shift: int
+    ) -> None:
+        number = "9" * before + (f".{after}" if after else "") + f"e{power}" * bool(power)
+        data = '{"id":7,' + " " * shift + f'"method":"A.b","params":{{"z":{number}}}}}'
+        try:
+            decode_command(data.encode())
+        except MalformedMessage as fault:
+            assert (fault.id, str(fault)) == (7, "JSON: invalid number")
+            assert math.isinf(float(number))
+        else:
+            assert not math.isinf(float(number))
+
+    @pytest.mark.parametrize("written", [b"5", b"5.0", b"5e0", b"50e-1", b"0.5E1"])
+    def test_five_however_it_is_written(self, written: bytes) -> None:
+        message = decode_command(b'{"id":' + written + b',"method":"A.b","params":{"x":1.0}}')
+        assert (message.id, type(message.id), params_of(message)) == (5, int, {"x": 1})
+
+    @pytest.mark.parametrize("id_", [2**31 - 1, -(2**31), 0])
+    def test_ids_have_32_bits(self, id_: int) -> None:
+        assert decode_command(b'{"id":%d,"method":"A.b"}' % id_).id == id_
+
+    @pytest.mark.parametrize("id_", [b"2147483648", b"-2147483649", b"1e10", b"1e400", b"9" * 400, b"NaN"])
+    def test_and_no_more(self, id_: bytes) -> None:
+        with pytest.raises(MalformedMessage) as refused:
+            decode_command(b'{"id":' + id_ + b',"method":"A.b"}')
+        assert refused.value.id is None
+
+    @pytest.mark.parametrize(
+        "twice",
+        [
+            b'"id":2,"id":3,"method":"A.b"',
+            b'"id":2,"method":"A.b","method":"A.c"',
+            b'"id":2,"method":"A.b","\\u006dethod":"A.c"',
+            b'"id": 2, "method": "A.b", "params": {"a":1}, "params": {"a":1}',
+            b'"id":2,"method":"A.b","params":{},"params":{"a":{"b":{"c":1}}}',
+            b'"id":2,"method":"A.b","params":{"a":{"b":{"c":1}}},"params":{}',
+            b'"id":2,"method":"A.b","sessionId":"S","sessionId":"T"',
+            b'"id":2,"method":"A.b","params":{"a":"\\ud83d"},"sessionId":"S","sessionId":"T"',
+        ],
+    )
+    def test_a_member_that_is_there_twice(self, twice: bytes) -> None:
+        with pytest.raises(MalformedMessage, match="CBOR: duplicate map key") as refused:
+            decode_command(b"{" + twice + b"}")
+        assert refused.value.id == 2
+
+    def test_what_only_looks_like_twice(self) -> None:
+        message = decode_command(
+            b'{"id":2,"method":"A:b","params":{"id":1,"a":1,"a":2},"sessionId":"S:\\u003a"}'
+        )
+        assert (message.method, message.sessionId, params_of(message)) == ("A:b", "S::", {"id": 1, "a": 2})
+
+    @pytest.mark.parametrize("more", [b'"foo":1', b'"result":{}', b'"error":{}'])
+    def test_a_member_too_many(self, more: bytes) -> None:
+        with pytest.raises(MalformedMessage, match="Message has property other than") as refused:
+            decode_command(b'{"id":2,"method":"A.b",' + more + b"}")
+        assert refused.value.id == 2
+
+    def test_control_characters_in_strings(self) -> None:
+        message = decode_command(b'{"id":2,"method":"A.b","params":{"text":"a\x01\n\x00b"},"sessionId":"S"}')
+        assert params_of(message) == {"text": "a\x01\n\x00b"}
+        assert messages.readdress(message, command_id=3, session_id="S") == (
+            b'{"id":3,"method":"A.b","params":{"text":"a\\u0001\\n\\u0000b"},"sessionId":"S"}'
+        )
+
+    @pytest.mark.parametrize("comment", [b"/* c */", b"// c\n"])
+    def test_comments_are_refused(self, comment: bytes) -> None:
+        with pytest.raises(MalformedMessage, match="Message must be a valid JSON"):
+            decode_command(b'{"id":2,' + comment + b'"method":"A.b"}')
+
+    @pytest.mark.parametrize("params", [b"3", b'"x"', b"true", b"-1.5"])
     def test_params_that_are_no_object(self, params: bytes) -> None:
-        message = decode_command(b'{"id":5,"method":"A.b","params":' + params + b"}")
         with pytest.raises(MalformedMessage, match="Message may have object 'params' property") as caught:
-            params_of(message)
+            decode_command(b'{"id":5,"method":"A.b","params":' + params + b"}")
         assert caught.value.id == 5
+
+    def test_params_that_are_a_list(self) -> None:
+        message = decode_command(b'{"id":5,"method":"A.b","params":[1]}')
+        with pytest.raises(ProtocolError, match="Invalid parameters") as caught:
+            params_of(message)
+        assert caught.value.data == "Failed to deserialize params - CBOR: map start expected"
 
     @pytest.mark.parametrize("data", [b'{"id":5,"method":"A.b"}', b'{"id":5,"method":"A.b","params":null}'])
     def test_no_params_are_empty_params(self, data: bytes) -> None:
@@ -107,7 +208,7 @@ class TestCommands:
             decode_command(json.dumps([value]).encode())
         for name in ("id", "method", "params", "sessionId"):
             body = {"id": 1, "method": "A.b", name: value}
-            with contextlib.suppress(MalformedMessage):
+            with contextlib.suppress(ProtocolError):
                 params_of(decode_command(json.dumps(body).encode()))
 
 
