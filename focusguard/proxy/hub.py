@@ -14,6 +14,7 @@ import anyio
 
 from focusguard.bridge.link import BridgeLink
 from focusguard.bridge.messages import Answer, BridgeEvent, Connected, Lost, Notice
+from focusguard.cdp import messages
 from focusguard.cdp.limits import Limits
 from focusguard.cdp.targets import shown_page
 from focusguard.policy import effects
@@ -299,7 +300,7 @@ class Hub:
             return 504, "text/plain", b"the app did not answer in time"
         if "error" in answers[0]:
             message = answers[0]["error"]["message"]
-            return (404 if "No target" in message else 403), "text/plain", message.encode()
+            return (404 if "No target" in message else 403), "text/plain", messages.utf8(message)
         result = answers[0]["result"]
         guest = self.guard.tree.guests.get(result.get("targetId", ""))
         if method == "Target.createTarget" and guest is not None:
@@ -309,4 +310,4 @@ class Hub:
 
 
 def _json(value: Any) -> bytes:
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode()
+    return messages.utf8(json.dumps(value, separators=(",", ":"), ensure_ascii=False))

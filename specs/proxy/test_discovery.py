@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import anyio
 import pytest
 
 from specs.proxy.fake_app import GUEST, TOKEN, FakeApp, Running, running
@@ -55,6 +56,13 @@ class TestList:
                 "webSocketDebuggerUrl": f"ws://127.0.0.1:{guard.port}/{TOKEN}/devtools/page/{GUEST}",
             }
         ]
+
+    async def test_half_a_surrogate_pair_in_a_title(self, guard: Running) -> None:
+        info = {**FakeApp.info(GUEST), "title": "a \ud83d"}
+        guard.app.event("Target.targetInfoChanged", {"targetInfo": info})
+        await anyio.sleep(0.05)
+        (listed,) = await get(guard, "/json/list")
+        assert listed["title"] == "a \ufffd"
 
     async def test_its_websocket_is_one(self, guard: Running) -> None:
         async with guard.client(guard.page_url) as client:
