@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from focusguard.cdp.limits import Limits
+from focusguard.cdp.messages import NO_MAP
 from focusguard.cdp.sessions import Session, SessionTable
 from focusguard.cdp.targets import (
     DEFAULT_FILTER,
@@ -24,7 +25,7 @@ from focusguard.cdp.targets import (
     shown_tab,
     tab_id,
 )
-from focusguard.errors import INVALID_PARAMS, Code, GuardError, ProtocolError
+from focusguard.errors import INVALID_PARAMS, Code, GuardError, ProtocolError, invalid_params
 from focusguard.policy.attach import ATTACH_SECONDS, Attachments
 from focusguard.policy.flow import Await, Bridge, CallFailed, Flow, Gone, Handle, TimedOut, call
 from focusguard.policy.wire import Wire
@@ -161,11 +162,11 @@ class VirtualBrowser:
             if scope.session is None or (scope.session.virtual and scope.tab_of is None):
                 return {"targetInfo": _browser_info()}
             target_id = scope.session.target_id
-        return {"targetInfo": self.attachments.info_of(scope.client, str(target_id))}
+        return {"targetInfo": self.attachments.info_of(scope.client, target_id)}
         yield
 
     def _attach_to_target(self, scope: Scope, params: dict[str, Any]) -> Flow[dict[str, Any]]:
-        target_id = str(params.get("targetId", ""))
+        target_id = params["targetId"]
         session = yield from self.attachments.attach(
             scope.client, target_id, parent=scope.session, wrapped=not params.get("flatten", False)
         )
@@ -178,10 +179,12 @@ class VirtualBrowser:
 
     def _detach(self, scope: Scope, params: dict[str, Any]) -> Flow[dict[str, Any]]:
         session_id = params.get("sessionId")
+        if session_id is None and "targetId" not in params:
+            raise ProtocolError(INVALID_PARAMS, "Session id must be specified")
         if session_id is None:
-            on_target = self._sessions.of_target(str(params.get("targetId", "")), scope.client)
+            on_target = self._sessions.of_target(params.get("targetId", ""), scope.client)
             session_id = on_target[-1].id if on_target else None
-        session = self._sessions.owned(scope.client, str(session_id)) if session_id else None
+        session = self._sessions.owned(scope.client, session_id) if session_id else None
         if session is None or session.connection:
             raise ProtocolError(INVALID_PARAMS, "No session with given id")
         yield from self.attachments.detach(scope.client, session.id, tell=True)
@@ -192,10 +195,9 @@ class VirtualBrowser:
         yield
 
     def _create_target(self, scope: Scope, params: dict[str, Any]) -> Flow[dict[str, Any]]:
-        url = params.get("url")
-        if not isinstance(url, str):
-            raise ProtocolError(INVALID_PARAMS, "Invalid parameters url: string value expected")
-        opened = yield from self._ask_app("guest.open", {"url": url}, "open a guest (bridge.onOpenGuest)")
+        opened = yield from self._ask_app(
+            "guest.open", {"url": params["url"]}, "open a guest (bridge.onOpenGuest)"
+        )
         web_contents_id = opened.get("webContentsId")
         if not opened.get("found") or web_contents_id is None:
             raise GuardError(Code.ERROR, "the app opened something that is not a guest (bridge.onOpenGuest)")
@@ -213,7 +215,7 @@ class VirtualBrowser:
         return {"targetId": guest.target_id}
 
     def _close_target(self, scope: Scope, params: dict[str, Any]) -> Flow[dict[str, Any]]:
-        target_id = str(params.get("targetId", "")).removeprefix(TAB_PREFIX)
+        target_id = params["targetId"].removeprefix(TAB_PREFIX)
         guest = self.attachments.guest(target_id)
         if target_id != guest.target_id:
             return {"success": False}  # a frame or worker ends with its page
@@ -359,8 +361,8 @@ def _filter(params: dict[str, Any]) -> Filter:
     given = params.get("filter")
     if given is None:
         return DEFAULT_FILTER
-    if not isinstance(given, list) or not all(isinstance(entry, dict) for entry in given):
-        raise ProtocolError(INVALID_PARAMS, "Invalid parameters filter: array of objects expected")
+    if not all(isinstance(entry, dict) for entry in given):
+        raise invalid_params(NO_MAP, "filter")
     return tuple(given)
 
 

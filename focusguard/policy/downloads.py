@@ -128,12 +128,10 @@ class Downloads:
         Raises:
             ProtocolError: a parameter is missing or unknown.
         """
-        _check(params, "behavior", "downloadPath")
-        if page is None:
-            _check(params, "browserContextId", "eventsEnabled")
-        behavior, folder = str(params.get("behavior")), params.get("downloadPath", "")
+        behavior, folder = params["behavior"], params.get("downloadPath", "")
+        _check_context(params)
         if behavior not in (FOR_BROWSER if page is None else FOR_PAGE):
-            raise ProtocolError(INVALID_PARAMS, f"Invalid parameters behavior: {behavior!r}")
+            raise ProtocolError(INVALID_PARAMS, f"Invalid parameters behavior: {behavior}")
         if behavior in SAVING and not folder:
             raise ProtocolError(INVALID_PARAMS, "downloadPath not provided")
         if behavior in SAVING and not (
@@ -145,7 +143,7 @@ class Downloads:
         guest_id = None if page is None else page.target_id
         if behavior not in SAVING:
             folder = ""
-        setting = Setting(client, session, guest_id, behavior, folder, params.get("eventsEnabled") is True)
+        setting = Setting(client, session, guest_id, behavior, folder, params.get("eventsEnabled", False))
         self._keep(
             [
                 *(each for each in self._settings if (each.client, each.guest_id) != (client, guest_id)),
@@ -160,9 +158,9 @@ class Downloads:
             ProtocolError: there is none of this guid that it may see.
             GuardError: the app has not done it.
         """
-        _check(params, "guid", "browserContextId")
-        guid = params.get("guid")
-        guest = self._tree.guests.get(self._going.get(guid, "")) if isinstance(guid, str) else None
+        _check_context(params)
+        guid = params["guid"]
+        guest = self._tree.guests.get(self._going.get(guid, ""))
         if guest is None or not any(each.client == client and each.events for each in self._at(guest)):
             raise ProtocolError(INVALID_PARAMS, NOT_FOUND)
         try:
@@ -229,16 +227,12 @@ class Downloads:
                 self._wire.event(each.client, each.session, method, params)
 
 
-def _check(params: dict[str, Any], *names: str) -> None:
-    """Refuse what Chromium refuses: a value of the wrong kind, and a context that is not there.
+def _check_context(params: dict[str, Any]) -> None:
+    """Refuse a context that is not there.
 
     Raises:
-        ProtocolError: with Chromium's code.
+        ProtocolError: in Chromium's words.
     """
-    for name in names:
-        kind, called = (bool, "bool") if name == "eventsEnabled" else (str, "string")
-        if (name in params or name in ("behavior", "guid")) and not isinstance(params.get(name), kind):
-            raise ProtocolError(INVALID_PARAMS, f"Invalid parameters {name}: {called} value expected")
     context = params.get("browserContextId", CONTEXT_ID)
-    if "browserContextId" in names and context != CONTEXT_ID:
+    if context != CONTEXT_ID:
         raise ProtocolError(INVALID_PARAMS, f"Failed to find browser context for id {context}")

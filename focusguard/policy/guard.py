@@ -17,7 +17,7 @@ from focusguard.cdp.messages import Envelope, MalformedMessage
 from focusguard.cdp.sessions import Session, SessionTable
 from focusguard.cdp.targets import FRAME_TYPES, Child, Guest, TargetTree
 from focusguard.errors import Code, GuardError, ProtocolError
-from focusguard.policy import effects, keys
+from focusguard.policy import effects, keys, parameters
 from focusguard.policy.borrow import Borrower, Pace
 from focusguard.policy.browser import VirtualBrowser
 from focusguard.policy.delivery import Job
@@ -40,6 +40,7 @@ from focusguard.policy.wire import DEAD, Caller, Wire
 #: WebSocket close codes (RFC 6455, section 7.4.1).
 CLOSE_NORMAL, CLOSE_GOING_AWAY, CLOSE_TRY_AGAIN, CLOSE_ERROR = 1000, 1001, 1013, 1011
 
+NO_SESSION = "Session with given id not found."
 #: With a user gesture they can do what only a press can, such as open a file chooser.
 GESTURING = ("Runtime.evaluate", "Runtime.callFunctionOn")
 _INPUT = (
@@ -221,7 +222,7 @@ class Guard:
         try:
             message = messages.decode_command(event.data)
         except MalformedMessage as fault:
-            self._wire.outbox.append(effects.SendClient(client, messages.failure(fault.id, fault.to_cdp())))
+            self._wire.refuse_unread(client, None, fault.id, fault.to_cdp())
             return
         self._command(client, message)
 
@@ -234,7 +235,7 @@ class Guard:
         else:
             session = self.sessions.owned(client, message.sessionId)
             if session is None or session.wrapped or session.connection:
-                error = {"code": errors.SESSION_NOT_FOUND, "message": "Session with given id not found."}
+                error = {"code": errors.SESSION_NOT_FOUND, "message": NO_SESSION}
                 data = messages.failure(message.id, error, message.sessionId)
                 self._wire.outbox.append(effects.SendClient(client, data))
                 return
@@ -270,7 +271,7 @@ class Guard:
         elif treatment is Treatment.GUARD:
             self._wire.answer(caller, self.domain.handle(method, caller.client))
         elif treatment in (Treatment.ANSWER, Treatment.WAKE):
-            self._answer_quietly(caller, session, messages.params_of(message))
+            self._answer_quietly(caller, session, _read(message))
         elif treatment in (Treatment.VIRTUAL, Treatment.OFFER):
             self._answer_virtually(caller, session, message)
         else:
@@ -330,7 +331,7 @@ class Guard:
         raise GuardError(Code.REFUSED, f"{caller.method} is refused: {rule.why}")
 
     def _check_flat(self, message: Envelope) -> None:
-        params = messages.params_of(message)
+        params = _read(message)
         if params.get("autoAttach") and not params.get("flatten"):
             raise ProtocolError(
                 errors.INVALID_PARAMS, "Only flatten protocol is supported: set flatten to true"
@@ -338,8 +339,7 @@ class Guard:
 
     def _take_input(self, caller: Caller, session: Session, message: Envelope, rule: Rule) -> None:
         guest = self._guest_of(session)
-        params = messages.params_of(message)
-        _check_input(rule.treatment, params)
+        params = _read(message)
         if rule.treatment is Treatment.KEY and "nativeVirtualKeyCode" in params:
             params = keys.for_the_page(params)
             message = messages.with_params(message, params)
@@ -351,7 +351,7 @@ class Guard:
     def _navigate(self, caller: Caller, session: Session, message: Envelope, rule: Rule) -> None:
         guest = self._guest_of(session)
         if rule.treatment is Treatment.RELOAD and guest.inner and session.main:
-            ignore_cache = bool(messages.params_of(message).get("ignoreCache"))
+            ignore_cache = _read(message).get("ignoreCache", False)
             flow = self._navigator.reload(guest, session.id, ignore_cache=ignore_cache)
         else:
             raw = bytes(message.params) or b"{}"
@@ -403,15 +403,12 @@ class Guard:
         return guest
 
     def _answer_quietly(self, caller: Caller, session: Session | None, params: dict[str, Any]) -> None:
-        if (
-            caller.method == "Target.activateTarget"
-            and self.tree.guest_of(str(params.get("targetId", ""))) is None
-        ):
+        if caller.method == "Target.activateTarget" and self.tree.guest_of(params["targetId"]) is None:
             raise ProtocolError(errors.INVALID_PARAMS, "No target with given id found")
         self._wire.answer(caller, {})
 
     def _answer_virtually(self, caller: Caller, session: Session | None, message: Envelope) -> None:
-        method, params = caller.method, messages.params_of(message)
+        method, params = caller.method, _read(message)
         if method == "Browser.getVersion":
             self._wire.answer(caller, self.product)
         elif method.endswith(".setDownloadBehavior"):
@@ -446,10 +443,19 @@ class Guard:
             )
 
     def _unwrap(self, caller: Caller, params: dict[str, Any]) -> None:
-        session = self.sessions.owned(caller.client, str(params.get("sessionId", "")))
+        if "sessionId" not in params:
+            raise ProtocolError(errors.INVALID_PARAMS, "Session id must be specified")
+        session = self.sessions.owned(caller.client, params["sessionId"])
         if session is None or not session.wrapped:
             raise ProtocolError(errors.INVALID_PARAMS, "No session with given id")
-        inner = messages.decode_command(str(params.get("message", "")).encode())
+        try:
+            inner = messages.decode_command(messages.utf8(params["message"]))
+            if inner.sessionId is not None:
+                raise MalformedMessage(errors.SESSION_NOT_FOUND, NO_SESSION, inner.id)
+        except MalformedMessage as fault:
+            self._wire.refuse_unread(caller.client, session, fault.id, fault.to_cdp())
+            self._wire.answer(caller, {})
+            return
         self._wire.answer(caller, {})
         self._command(caller.client, inner, wrapped_in=session)
 
@@ -478,6 +484,9 @@ class Guard:
             return
         if message.id is not None:
             self._wire.upstream_answered(message)
+        elif message.method is None:
+            # Chromium could not read a command, and does not say whose: `messages.decode_command` should have known.
+            self._wire.report("app.unread", reason=str((messages.error_of(message) or {}).get("message")))
         elif message.sessionId is None:
             self._discovery.root_event(message)
         else:
@@ -558,17 +567,16 @@ class Guard:
         self._wire.timer_rang(event.timer)
 
 
-def _check_input(treatment: Treatment, params: dict[str, Any]) -> None:
-    """Refuse input whose way depends on a parameter of the wrong kind, with Chromium's words."""
-    name = {
-        Treatment.KEY: "type",
-        Treatment.POINTER: "type",
-        Treatment.TEXT: "text",
-        Treatment.COMPOSE: "text",
-    }
-    wanted = name.get(treatment)
-    if wanted is not None and not isinstance(params.get(wanted), str):
-        raise ProtocolError(errors.INVALID_PARAMS, f"Invalid parameters {wanted}: string value expected")
+def _read(message: Envelope) -> dict[str, Any]:
+    """The parameters of a command that the guard reads itself, each of the kind that it must be.
+
+    Raises:
+        ProtocolError: one is not.
+    """
+    assert message.method is not None
+    params = messages.params_of(message)
+    parameters.check(message.method, params)
+    return params
 
 
 _HANDLERS: dict[type, Callable[[Guard, Any], None]] = {

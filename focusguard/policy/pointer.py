@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from focusguard.cdp.targets import Guest
-from focusguard.errors import INVALID_PARAMS, GuardError, ProtocolError
+from focusguard.errors import GuardError
 from focusguard.policy import gestures
 from focusguard.policy.borrow import Borrower
 from focusguard.policy.delivery import LINGER_SECONDS, Delivery, Job
@@ -59,10 +59,7 @@ class Pointer:
 
     def gesture(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """A gesture, as the touches and wheels that make it up."""
-        try:
-            sequence = gestures.steps(job.method, job.params)
-        except ValueError as fault:
-            raise ProtocolError(INVALID_PARAMS, str(fault)) from None
+        sequence = gestures.steps(job.method, job.params)
         for step in sequence:
             if step.wait:
                 yield Sleep(step.wait)

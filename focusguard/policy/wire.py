@@ -11,12 +11,13 @@ from focusguard.cdp.messages import Envelope
 from focusguard.cdp.sessions import Session, SessionTable
 from focusguard.errors import Code, GuardError, ProtocolError
 from focusguard.policy import effects
-from focusguard.policy.flow import Bridge, CallFailed, Flows, Gone, Handle, TimedOut, Upstream
+from focusguard.policy.flow import Bridge, CallFailed, FlowFault, Flows, Gone, Handle, TimedOut, Upstream
 
 #: Seconds after which a command that waits for a frame is looked into: a guest that is painted answers in a few frames.
 LATE_SECONDS = 0.7
 #: What a client is told of a guest that it has lost.
 GONE, DEAD = "the guest is gone", "the guest's renderer has died"
+FAILED = "the guard itself failed on this command, and reported why"
 
 
 @dataclass(slots=True)
@@ -162,12 +163,20 @@ class Wire:
         if not caller.waits:
             return
         body = cdp_error(error)
+        if not isinstance(error, (GuardError, ProtocolError, FlowFault)):
+            self.report("fault", method=caller.method, reason=repr(error))
         code = body.get("data", {}).get("code") if isinstance(body.get("data"), dict) else None
         if code and self.client_here(caller.client):
             self.report(
                 "refusal", client=caller.client, method=caller.method, code=code, message=body["message"]
             )
         self._reply(caller, lambda sid: messages.failure(caller.command_id, body, sid))
+
+    def refuse_unread(
+        self, client: int, session: Session | None, command_id: int | None, error: dict[str, Any]
+    ) -> None:
+        """Answer what is no command, with the id where there is one."""
+        self._deliver(client, session, lambda _: messages.failure(command_id, error))
 
     def _reply(self, caller: Caller, encode: Callable[[str | None], bytes]) -> None:
         if not caller.waits:
@@ -208,7 +217,7 @@ class Wire:
             self.outbox.append(effects.SendClient(client, encode(None)))
         elif session.wrapped:
             parent = self._sessions.get(session.parent_id) if session.parent_id else None
-            text = encode(None).decode()
+            text = encode(None).decode(errors="replace")
             params = {"sessionId": session.id, "message": text, "targetId": session.target_id}
             self.event(client, parent, "Target.receivedMessageFromTarget", params)
         else:
@@ -347,4 +356,6 @@ def cdp_error(error: Exception) -> dict[str, Any]:
         return error.to_cdp()
     if isinstance(error, CallFailed):
         return error.error
-    return GuardError(Code.TIMEOUT if isinstance(error, TimedOut) else Code.ERROR, str(error)).to_cdp()
+    if isinstance(error, FlowFault):
+        return GuardError(Code.TIMEOUT if isinstance(error, TimedOut) else Code.ERROR, str(error)).to_cdp()
+    return GuardError(Code.ERROR, FAILED).to_cdp()

@@ -50,7 +50,7 @@ class TestAttaching:
         later.answers()
         agent.hears(7, {}, session="S2")
 
-    @pytest.mark.parametrize("session", ["S2", "DETACHED", "invented", "OWN-G1", ""])
+    @pytest.mark.parametrize("session", ["S2", "DETACHED", "invented", "OWN-G1"])
     def test_a_foreign_detached_invented_or_hidden_session_is_an_error(self, session: str) -> None:
         t = Transcript()
         t.guest("G1")
@@ -244,11 +244,72 @@ class TestWrappedSessions:
         assert "browser_refused" in agent.hears_event("Target.receivedMessageFromTarget")["message"]
         t.silence()
 
-    @pytest.mark.parametrize("inner", ["", "[]", "{", '{"id":5}', '"\\ud83d"', 3, None])
-    def test_a_message_that_is_none(self, inner: Any) -> None:
+    @pytest.mark.parametrize(
+        ("inner", "says"),
+        [
+            ("", '{"error":{"code":-32700,"message":"Message must be a valid JSON"}}'),
+            ("{", '{"error":{"code":-32700,"message":"Message must be a valid JSON"}}'),
+            ("[]", '{"error":{"code":-32600,"message":"Message must be an object"}}'),
+            ('"\\ud83d"', '{"error":{"code":-32600,"message":"Message must be an object"}}'),
+            ("\ud83d", '{"error":{"code":-32700,"message":"Message must be a valid JSON"}}'),
+            (
+                '{"id":5}',
+                '{"error":{"code":-32600,"message":"Message must have string \'method\' property"},"id":5}',
+            ),
+            (
+                '{"id":5,"method":"A.b","sessionId":"S1"}',
+                '{"error":{"code":-32001,"message":"Session with given id not found."},"id":5}',
+            ),
+        ],
+    )
+    def test_a_message_that_is_none_is_answered_inside(self, inner: str, says: str) -> None:
         t, agent = self.wrapped()
         agent.says(2, "Target.sendMessageToTarget", {"sessionId": "S1", "message": inner})
-        agent.hears_error(2, "Message must")
+        agent.hears_event(
+            "Target.receivedMessageFromTarget", {"sessionId": "S1", "targetId": "G1", "message": says}
+        )
+        agent.hears(2, {})
+        t.silence()
+
+    @pytest.mark.parametrize(
+        ("params", "message", "data"),
+        [
+            (
+                {"sessionId": "S1", "message": 3},
+                "Invalid parameters",
+                "message - BINDINGS: string value expected",
+            ),
+            ({"sessionId": "S1"}, "Invalid parameters", "message - BINDINGS: mandatory field missing"),
+            (
+                {"sessionId": 5, "message": "{}"},
+                "Invalid parameters",
+                "sessionId - BINDINGS: string value expected",
+            ),
+            ({"message": "{}"}, "Session id must be specified", None),
+            ({"sessionId": "S2", "message": "{}"}, "No session with given id", None),
+        ],
+    )
+    def test_what_wraps_nothing_is_an_error(self, params: Any, message: str, data: str | None) -> None:
+        t, agent = self.wrapped()
+        agent.says(2, "Target.sendMessageToTarget", params)
+        error = agent.hears_error(2, message)
+        assert error.get("data") == (data and f"Failed to deserialize params.{data}")
+        t.silence()
+
+    def test_half_a_surrogate_pair_goes_in_as_chromium_encodes_it(self) -> None:
+        t, agent = self.wrapped()
+        inner = '{"id":5,"method":"Runtime.evaluate","params":{"expression":"\'\ud83d\'.length"}}'
+        agent.says(2, "Target.sendMessageToTarget", {"sessionId": "S1", "message": inner})
+        agent.hears(2, {})
+        t.app.gets("Runtime.evaluate", {"expression": "'\ufffd'.length"}, session="S1").answers()
+        agent.hears_event("Target.receivedMessageFromTarget")
+        t.silence()
+
+    def test_half_a_surrogate_pair_comes_out(self) -> None:
+        t, agent = self.wrapped()
+        t.app.says("Runtime.consoleAPICalled", {"type": "\ud83d"}, session="S1")
+        heard = agent.hears_event("Target.receivedMessageFromTarget")
+        assert heard["message"] == '{"method":"Runtime.consoleAPICalled","params":{"type":"\\ud83d"}}'
         t.silence()
 
     def test_it_cannot_be_spoken_to_as_if_it_were_flat(self) -> None:

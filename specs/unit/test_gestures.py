@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from focusguard.errors import ProtocolError
+from focusguard.policy import parameters
 from focusguard.policy.gestures import LONGEST_SECONDS, MOUSE, TOUCH, Step, steps
 from specs.unit.strokes import (
     FINGER,
@@ -20,7 +23,13 @@ from specs.unit.strokes import (
 from specs.unit.transcript import Transcript
 
 TAP, SCROLL, PINCH = (f"Input.synthesize{name}Gesture" for name in ("Tap", "Scroll", "Pinch"))
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)  # as in JSON
 POINT = {"x": 1.0, "y": 2.0, "id": 0}
+
+
+def made_of(method: str, params: dict[str, Any]) -> list[Step]:
+    parameters.check(method, params)
+    return steps(method, params)
 
 
 class TestTap:
@@ -35,7 +44,7 @@ class TestTap:
         assert [step.params["type"] for step in made] == ["touchStart", "touchEnd"] * 2
         assert made[1].wait == 0.3
 
-    @pytest.mark.parametrize(("asked", "done"), [(0, 1), (-3, 1), (10, 10), (10_000, 10)])
+    @pytest.mark.parametrize(("asked", "done"), [(0, 0), (1, 1), (10, 10), (10_000, 10)])
     def test_a_count_within_reason(self, asked: int, done: int) -> None:
         assert len(steps(TAP, {"x": 1, "y": 2, "tapCount": asked})) == 2 * done
 
@@ -78,18 +87,36 @@ class TestEmulatedTouch:
 
 
 class TestBounds:
-    @pytest.mark.parametrize("method", [TAP, SCROLL, PINCH])
-    @pytest.mark.parametrize("x", [None, "left", [], {}])
-    def test_what_is_no_number(self, method: str, x: Any) -> None:
-        with pytest.raises(ValueError):
-            steps(method, {"x": x, "y": 1, "scaleFactor": 2})
+    @pytest.mark.parametrize(
+        ("method", "params", "says"),
+        [
+            (TAP, {"tapCount": -3}, "tapCount"),
+            (SCROLL, {"speed": 0}, "speed"),
+            (SCROLL, {"repeatCount": -1}, "repeatCount"),
+            (SCROLL, {"repeatCount": 9, "repeatDelayMs": 60_000}, "60 s"),
+            (PINCH, {"scaleFactor": 0}, "scaleFactor"),
+            (PINCH, {"scaleFactor": -1}, "scaleFactor"),
+            (PINCH, {"scaleFactor": 1e308}, "scaleFactor"),
+            (PINCH, {"scaleFactor": 2, "relativeSpeed": 0}, "relativeSpeed"),
+        ],
+    )
+    def test_what_chromium_never_answers_is_refused(
+        self, method: str, params: dict[str, Any], says: str
+    ) -> None:
+        with pytest.raises(ProtocolError, match="Invalid parameters") as refused:
+            made_of(method, {"x": 1, "y": 1, **params})
+        assert says in str(refused.value.data)
+
+    def test_an_unknown_source(self) -> None:
+        with pytest.raises(ProtocolError, match="Unknown gestureSourceType"):
+            made_of(TAP, {"x": 1, "y": 1, "gestureSourceType": "claw"})
 
     @given(
         st.sampled_from([TAP, SCROLL, PINCH]),
         st.fixed_dictionaries(
-            {"x": st.floats(), "y": st.floats(), "scaleFactor": st.floats()},
+            {"x": NUMBERS, "y": NUMBERS, "scaleFactor": NUMBERS},
             optional={
-                name: st.floats() | st.integers()
+                name: NUMBERS | st.integers()
                 for name in (
                     *("duration", "tapCount", "xDistance", "yDistance", "speed"),
                     *("repeatCount", "repeatDelayMs", "relativeSpeed"),
@@ -99,9 +126,10 @@ class TestBounds:
     )
     def test_any_numbers_make_a_gesture_that_ends_or_none(self, method: str, params: dict[str, Any]) -> None:
         try:
-            made = steps(method, params)
-        except ValueError:
+            made = made_of(method, params)
+        except ProtocolError:
             return
+        json.dumps([step.params for step in made], allow_nan=False)
         assert sum(step.wait for step in made) <= LONGEST_SECONDS
         assert len(made) <= 61_000
 
@@ -201,8 +229,8 @@ class TestCarriedOut:
         names = ("duration", "yDistance", "scaleFactor", "speed", "relativeSpeed")
         params = {"x": 1, "y": 1, **dict.fromkeys(names, number)}
         try:
-            made = steps(f"Input.synthesize{name}Gesture", params)
-        except ValueError as fault:
+            made = made_of(f"Input.synthesize{name}Gesture", params)
+        except ProtocolError as fault:
             assert "Invalid parameters" in str(fault)
         else:
             assert len(made) <= 1200

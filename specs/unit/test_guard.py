@@ -24,7 +24,7 @@ class TestCommands:
         agent = t.client()
         agent.attaches("G1", "S1")
         params = b'{ "expression" : "1.0" , "big":123456789012345678901 }'
-        said = b'{"id":7,"method":"Runtime.evaluate","params":' + params + b',"sessionId":"S1","unknown":1}'
+        said = b'{"id":7,"method":"Runtime.evaluate","params":' + params + b',"sessionId":"S1"}'
         (sent,) = t.guard.handle(effects.ClientSaid(agent.number, said))
         assert isinstance(sent, effects.SendUpstream)
         number = json.loads(sent.data)["id"]
@@ -59,7 +59,9 @@ class TestCommands:
         t.guest("G1")
         agent = t.client()
         agent.attaches("G1", "S1")
-        agent.says(1, "Input.dispatchDragEvent", {"type": "dragEnter", "x": 1, "y": 1}, session="S1")
+        agent.says(
+            1, "Input.dispatchDragEvent", {"type": "dragEnter", "x": 1, "y": 1, "data": {}}, session="S1"
+        )
         dragging = t.app.gets("Input.dispatchDragEvent", session="S1")
         t.rings(10.0)
         agent.hears_error(
@@ -68,7 +70,7 @@ class TestCommands:
         dragging.answers()
         t.silence()
 
-    @pytest.mark.parametrize("params", [b"[]", b"3", b'"x"'])
+    @pytest.mark.parametrize("params", [b"3", b'"x"', b"true"])
     @pytest.mark.parametrize(
         "method", ["Target.getTargets", "Input.insertText", "Page.reload", "Target.setAutoAttach"]
     )
@@ -78,8 +80,17 @@ class TestCommands:
         agent = t.client()
         agent.attaches("G1", "S1")
         agent.says_raw(b'{"id":1,"method":"%b","params":%b,"sessionId":"S1"}' % (method.encode(), params))
-        agent.hears_error(1, "Message may have object 'params' property", session="S1")
+        agent.hears_error(1, "Message may have object 'params' property")
+        agent.says_raw(b'{"id":2,"method":"%b","params":[],"sessionId":"S1"}' % method.encode())
+        error = agent.hears_error(2, "Invalid parameters", session="S1")
+        assert error["data"] == "Failed to deserialize params - CBOR: map start expected"
         t.silence()
+
+    def test_an_empty_session_is_none(self) -> None:
+        t = Transcript()
+        agent = t.client()
+        agent.says(1, "Target.getTargets", session="")
+        agent.hears(1)
 
     def test_too_many_at_once_are_refused_and_room_is_made_again(self) -> None:
         t = Transcript(limits=Limits(pending=2))
@@ -131,7 +142,12 @@ class TestTheApp:
     def test_an_answer_that_nobody_waits_for(self) -> None:
         t = Transcript()
         t.feed(effects.UpstreamSaid(b'{"id":4711,"result":{}}'))
-        t.feed(effects.UpstreamSaid(b'{"error":{"code":-32700,"message":"x"}}'))
+        t.silence()
+
+    def test_a_command_that_it_could_not_read_is_reported(self) -> None:
+        t = Transcript()
+        t.feed(effects.UpstreamSaid(b'{"error":{"code":-32700,"message":"JSON: x"}}'))
+        assert t.reported("app.unread") == [{"reason": "JSON: x"}]
         t.silence()
 
 
@@ -256,6 +272,9 @@ class TestErrors:
     )
     def test_whatever_else_happens_has_a_code(self, fault: Exception, code: Code) -> None:
         assert cdp_error(fault)["data"]["code"] == code
+
+    def test_python_is_not_heard(self) -> None:
+        assert "subscript" not in cdp_error(TypeError("'int' object is not subscriptable"))["message"]
 
 
 class TestRefusalsAreReported:

@@ -342,7 +342,9 @@ class TestText:
     def test_composition_in_a_cross_site_frame_stays_there(self) -> None:
         t, guest, agent = begin()
         frame = t.frame(guest, "CROSS")
-        agent.says(1, "Input.imeSetComposition", {"text": "に"}, session="S1")
+        agent.says(
+            1, "Input.imeSetComposition", {"text": "に", "selectionStart": 1, "selectionEnd": 1}, session="S1"
+        )
         t.page_says(guest.session, frame="CROSS")
         t.page_says(frame)
         t.app.gets("Input.imeSetComposition", session=frame).answers()

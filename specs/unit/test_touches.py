@@ -121,7 +121,7 @@ class TestRefused:
         agent, other = t.client(), t.client()
         agent.attaches("G1", "S1")
         other.attaches("G2", "S2")
-        agent.says(1, TOUCH, {"type": "touchStart", "touchPoints": "abc"}, session="S1")
+        agent.says(1, TOUCH, {"type": "touchStart", "touchPoints": [{"x": "abc"}]}, session="S1")
         emulates(t, first.session)
         t.bridge.gets("borrow.begin").answers(HELD)
         t.app.gets(TOUCH, session="S1").fails("Invalid parameters")
