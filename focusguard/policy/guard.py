@@ -485,8 +485,7 @@ class Guard:
         if message.id is not None:
             self._wire.upstream_answered(message)
         elif message.method is None:
-            # Chromium could not read a command, and does not say whose: `messages.decode_command` should have known.
-            self._wire.report("app.unread", reason=str((messages.error_of(message) or {}).get("message")))
+            self._wire.upstream_refused(message)
         elif message.sessionId is None:
             self._discovery.root_event(message)
         else:

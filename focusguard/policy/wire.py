@@ -240,6 +240,14 @@ class Wire:
                 lambda sid: messages.readdress(message, command_id=waiting.command_id, session_id=sid),
             )
 
+    def upstream_refused(self, message: Envelope) -> None:
+        """The app could not read a command, and does not say whose: with one outstanding it is that one's."""
+        error = messages.error_of(message) or {}
+        self.report("app.unread", reason=str(error.get("message")), outstanding=len(self._calls))
+        if len(self._calls) == 1:
+            (message.id,) = self._calls
+            self.upstream_answered(message)
+
     def bridge_joined(self, electron: str) -> None:
         """A bridge is there, in an app of this Electron."""
         major = electron.partition(".")[0]

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from focusguard.cdp.limits import Limits
+from focusguard.policy import effects
 from specs.unit.browsing import (
     TAB_1,
     app_with_hidden_targets,
@@ -310,6 +311,13 @@ class TestWrappedSessions:
         t.app.says("Runtime.consoleAPICalled", {"type": "\ud83d"}, session="S1")
         heard = agent.hears_event("Target.receivedMessageFromTarget")
         assert heard["message"] == '{"method":"Runtime.consoleAPICalled","params":{"type":"\\ud83d"}}'
+        t.silence()
+
+    def test_bytes_that_are_no_text_come_out_as_text(self) -> None:
+        t, agent = self.wrapped()
+        t.feed(effects.UpstreamSaid(b'{"method":"A.b","params":{"x":"\xff"},"sessionId":"S1"}'))
+        heard = agent.hears_event("Target.receivedMessageFromTarget")
+        assert heard["message"] == '{"method":"A.b","params":{"x":"\ufffd"}}'
         t.silence()
 
     def test_it_cannot_be_spoken_to_as_if_it_were_flat(self) -> None:

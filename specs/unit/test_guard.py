@@ -147,7 +147,28 @@ class TestTheApp:
     def test_a_command_that_it_could_not_read_is_reported(self) -> None:
         t = Transcript()
         t.feed(effects.UpstreamSaid(b'{"error":{"code":-32700,"message":"JSON: x"}}'))
-        assert t.reported("app.unread") == [{"reason": "JSON: x"}]
+        assert t.reported("app.unread") == [{"reason": "JSON: x", "outstanding": 0}]
+        t.silence()
+
+    def test_the_only_command_is_the_one_that_it_could_not_read(self) -> None:
+        t = Transcript()
+        t.guest("G1")
+        agent = t.client()
+        agent.attaches("G1", "S1")
+        refusal = effects.UpstreamSaid(b'{"error":{"code":-32700,"message":"JSON: x"}}')
+        agent.says(1, "Runtime.evaluate", session="S1")
+        t.app.gets("Runtime.evaluate", session="S1")
+        t.feed(refusal)
+        assert agent.hears_error(1, "JSON: x", session="S1")["code"] == -32700
+        waiting = {}
+        for id_ in (2, 3):
+            agent.says(id_, "Runtime.evaluate", session="S1")
+            waiting[id_] = t.app.gets("Runtime.evaluate", session="S1")
+        t.feed(refusal)
+        assert [report["outstanding"] for report in t.reported("app.unread")] == [1, 2]
+        for id_, call in waiting.items():
+            call.answers({"value": id_})
+            agent.hears(id_, {"value": id_}, session="S1")
         t.silence()
 
 
