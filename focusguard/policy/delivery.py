@@ -22,11 +22,12 @@ from focusguard.policy.evidence import (
     wait_expression,
 )
 from focusguard.policy.flow import Await, CallFailed, Flow, FlowFault, Gone, Handle, Post, TimedOut, Upstream
-from focusguard.policy.held import MOUSE, TOUCH, Held
+from focusguard.policy.held import MOUSE, Held
 from focusguard.policy.paint import PaintWatch
 from focusguard.policy.presses import PressWitness, Question
 from focusguard.policy.receipts import Receipt
 from focusguard.policy.table import INPUT_BOUND, Rule, Treatment, borrows, lingers
+from focusguard.policy.touches import CANCEL, TOUCH, Hand, Touches
 from focusguard.policy.wire import Caller, Wire
 
 #: Seconds for which a press is waited for with the pane watching: the focus goes home as soon as Chromium moves it,
@@ -67,6 +68,7 @@ class Delivery:
 
     Attributes:
         held: what each client holds down in each guest.
+        touches: the fingers among it.
         witness: asks pages what they have seen of presses.
     """
 
@@ -75,6 +77,7 @@ class Delivery:
         self._borrower = borrower
         self._paint = paint
         self.held: dict[tuple[int, str], Held] = {}
+        self.touches = Touches()
         self.witness = PressWitness(wire)
 
     # -- may it be sent ----------------------------------------------------------------------------------------------
@@ -142,6 +145,9 @@ class Delivery:
         """Nothing is held down in a guest that is gone."""
         for key in [key for key in self.held if key[1] == guest.target_id]:
             del self.held[key]
+        stale = self.touches.forget(guest)
+        if stale is not None:  # Chromium would take a finger of the same number for one that moves
+            self._wire.post(Upstream(TOUCH, CANCEL, stale))
         self.witness.forget(guest)
 
     def note(self, guest: Guest, job: Job) -> None:
@@ -153,6 +159,16 @@ class Delivery:
         held = self.held.get((job.caller.client, guest.target_id))
         if held is not None:
             held.note(job.method, job.params, None if job.session.main else job.session.target_id)
+        hand = self.hand(guest, job)
+        if hand is not None:
+            hand.note(job.params)
+
+    def hand(self, guest: Guest, job: Job) -> Hand | None:
+        """The fingers that the client of a touch has down where it goes."""
+        if job.method != TOUCH or job.caller is None or job.session is None:
+            return None
+        frame = None if job.session.main else job.session.target_id
+        return self.touches.hand(guest, job.caller.client, frame)
 
     def refused(self, guest: Guest, job: Job) -> None:
         """The app has refused a command that was noted when it was sent: nobody has anything down because of it."""
@@ -160,20 +176,27 @@ class Delivery:
             held = self.held.get((job.caller.client, guest.target_id))
             if held is not None:
                 held.refused(job.method, job.params, None if job.session.main else job.session.target_id)
+        hand = self.hand(guest, job)
+        if hand is not None:
+            hand.undo()
 
     # -- sent --------------------------------------------------------------------------------------------------------
     def session_id(self, guest: Guest, job: Job) -> str:
-        """Where the command goes: on its own session, or on the guard's where that was detached while it waited."""
+        """Where the command goes: on its own session, or on the guard's where that was detached while it waited.
+
+        Touches always go on the guard's: Chromium forgets, and does not lift, the fingers of a session that ends.
+        """
         session = job.session
-        if session is not None and self._wire.session_here(session):
-            return session.id
+        here = session.id if session is not None and self._wire.session_here(session) else None
+        if here is not None and job.method != TOUCH:
+            return here
         own = guest.session_id
         if session is not None and not session.main:
             child = guest.children.get(session.target_id)
             own = child.session_id if child is not None else None
-        if own is None:
+        if own is None and here is None:
             raise GuardError(Code.ERROR, "the target is gone; nothing was sent")
-        return own
+        return own or here or ""
 
     def answered(self, guest: Guest, job: Job, handle: Handle) -> Flow[dict[str, Any]]:
         """The app's answer, or an error that says that there is none."""

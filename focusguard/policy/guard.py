@@ -376,6 +376,11 @@ class Guard:
         self._downloads.session_ended(session)
         self._emulation.session_ended(session)
         self._dialogs.session_ended(session)
+        client, guest = session.client, self.tree.guests.get(session.guest_id)
+        if client is None or guest is None or not self._wire.client_here(client):
+            return
+        if not any(each.guest_id == session.guest_id for each in self.sessions.of_client(client)):
+            self._input.left(client, guest)
 
     def _frame_here(self, guest: Guest, child: Child) -> None:
         self._emulation.frame_here(guest, child)

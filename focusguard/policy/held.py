@@ -1,4 +1,7 @@
-"""What clients hold down in guests: keys, buttons, touches, drags. Chromium lets go of none when a session ends."""
+"""What clients hold down in guests: keys, buttons, drags. Chromium lets go of none when a session ends.
+
+Fingers are in `touches`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 KEY, MOUSE = "Input.dispatchKeyEvent", "Input.dispatchMouseEvent"
-TOUCH, TOUCH_FROM_MOUSE = "Input.dispatchTouchEvent", "Input.emulateTouchFromMouseEvent"
+TOUCH_FROM_MOUSE = "Input.emulateTouchFromMouseEvent"
 DRAG = "Input.dispatchDragEvent"
 
 
@@ -51,7 +54,6 @@ GRIPS: dict[str, Grip] = {
         ("button",),
         ("x", "y", "button", "timestamp", "clickCount"),
     ),
-    TOUCH: Grip(("touchStart", "touchMove"), ("touchEnd", "touchCancel"), "touchCancel", (), ()),
     DRAG: Grip(("dragEnter", "dragOver"), ("drop", "dragCancel"), "dragCancel", (), ("x", "y", "data")),
 }
 
@@ -72,8 +74,6 @@ class Press:
         """The parameters that let go of it."""
         grip = GRIPS[self.method]
         kept = {name: self.params[name] for name in grip.kept if name in self.params}
-        if self.method == TOUCH:
-            kept["touchPoints"] = []
         return {"type": grip.release, **kept}
 
 
@@ -87,11 +87,6 @@ class Held:
         return bool(self._presses)
 
     @property
-    def touching(self) -> bool:
-        """Whether a finger is down."""
-        return any(press.method == TOUCH for press in self._presses.values())
-
-    @property
     def pressing(self) -> bool:
         """Whether a mouse button is down."""
         return any(press.method == MOUSE for press in self._presses.values())
@@ -103,7 +98,7 @@ class Held:
             return
         key = _key(method, params, target_id)
         kind = params.get("type")
-        if kind in grip.up and not params.get("touchPoints"):  # those are the fingers that stay
+        if kind in grip.up:
             self._presses.pop(key, None)
         elif kind in grip.down:
             self._presses[key] = Press(method, params, target_id)

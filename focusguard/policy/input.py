@@ -22,7 +22,7 @@ from focusguard.policy.paint import PaintWatch
 from focusguard.policy.pointer import Pointer
 from focusguard.policy.receipts import Receipts
 from focusguard.policy.table import INPUT_BOUND, ON_GUEST, Treatment, borrows
-from focusguard.policy.touches import TouchTurns
+from focusguard.policy.touches import TOUCH
 from focusguard.policy.wire import DEAD, GONE, Wire
 
 #: Seconds for which a key or press waits for the moves and wheels before it; an unpainted guest may never answer them.
@@ -104,7 +104,6 @@ class InputDesk:
         """Answer everything that waits for a guest whose renderer has died: nothing is held down in it any more."""
         self._delivery.forget(guest)
         self._keyboard.forget_composition(guest)
-        self._pointer.end_touch(guest)
         lane = self._lanes.get(guest.target_id)
         if lane is not None:
             waiting, lane.waiting = (
@@ -118,7 +117,6 @@ class InputDesk:
         """Answer everything that waits for a guest that is gone."""
         self._delivery.forget(guest)
         self._keyboard.forget_composition(guest)
-        self._pointer.end_touch(guest)
         self._shown.discard(guest.target_id)
         lane = self._lanes.pop(guest.target_id, None)
         if lane is None:
@@ -159,7 +157,7 @@ class InputDesk:
             return False
         treatment = job.rule.treatment
         if treatment is Treatment.POINTER:
-            if TouchTurns.apply(guest, job.method):
+            if job.method == TOUCH:
                 return False
             return not (borrows(job.method, job.params) and self._borrower.needed(guest))
         if treatment is Treatment.FOCUSING:
@@ -251,7 +249,7 @@ class InputDesk:
         if self._passes(guest, item):
             yield from self._delivery.room(guest, item)
             return (yield from self._delivery.sent_on(guest, item))
-        if not guest.inner and treatment is not Treatment.GESTURE:
+        if not guest.inner and treatment is not Treatment.GESTURE and item.method != TOUCH:
             return (yield from self._keyboard.own_tree(guest, item))
         if treatment is Treatment.KEY:
             return (yield from self._keyboard.key(guest, item))
@@ -268,7 +266,9 @@ class InputDesk:
     # -- what is held down -------------------------------------------------------------------------------------------
     def holds(self, client: int) -> bool:
         """Whether a client has anything down, in any guest."""
-        return any(who == client and bool(held) for (who, _), held in self._delivery.held.items())
+        return self._delivery.touches.holds(client) or any(
+            who == client and bool(held) for (who, _), held in self._delivery.held.items()
+        )
 
     def release_all(self, client: int, guests: dict[str, Guest]) -> None:
         """Drop what waits of a client that left and let go of what it held down."""
@@ -279,8 +279,15 @@ class InputDesk:
                 lane.waiting = deque(item for item in lane.waiting if not _belongs(item, client))
             self._enqueue(guests[guest_id], Release(client))
 
+    def left(self, client: int, guest: Guest) -> None:
+        """A client has ended its last session on a guest and stays: what it held down there is let go."""
+        if (client, guest.target_id) in self._delivery.held:
+            self._enqueue(guest, Release(client))
+
     def _release(self, guest: Guest, client: int) -> Flow[dict[str, Any]]:
-        left = self._delivery.held.pop((client, guest.target_id), Held())
+        left = self._delivery.held.get((client, guest.target_id), Held())
+        if not self._wire.client_here(client):
+            self._delivery.held.pop((client, guest.target_id), None)
         others = self._delivery.held_in(guest)
         for press in left.take():
             if any(held.holds(press) for held in others):
@@ -289,7 +296,12 @@ class InputDesk:
                 yield from self._let_go(guest, press)
             except (FlowFault, GuardError) as fault:
                 self._wire.report("release.failed", method=press.method, reason=str(fault))
-        self._pointer.end_touch(guest)
+        try:
+            yield from self._delivery.touches.let_go(guest, client)
+        except TimedOut:
+            self._enqueue(guest, Release(client))
+        except FlowFault as fault:
+            self._wire.report("release.failed", method=TOUCH, reason=str(fault))
         return {}
 
     def _let_go(self, guest: Guest, press: Press) -> Flow[None]:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
 from focusguard.cdp.targets import Guest
-from focusguard.errors import GuardError
+from focusguard.errors import INVALID_PARAMS, Code, GuardError, ProtocolError
 from focusguard.policy import gestures
 from focusguard.policy.borrow import Borrower
 from focusguard.policy.delivery import LINGER_SECONDS, Delivery, Job
 from focusguard.policy.emulation import FocusEmulation
 from focusguard.policy.flow import Flow, Post, Sleep, Upstream
-from focusguard.policy.held import MOUSE, TOUCH
+from focusguard.policy.held import MOUSE
 from focusguard.policy.presses import Question
 from focusguard.policy.table import ON_GUEST, borrows
-from focusguard.policy.touches import TouchTurns
+from focusguard.policy.touches import CANCEL, TOUCH
 
 
 class Pointer:
@@ -26,24 +25,41 @@ class Pointer:
         self._borrower = borrower
         self._delivery = delivery
         self._emulation = emulation
-        self._touches = TouchTurns()
 
     def point(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
-        """A press or a touch that borrows the person's focus; in a webview every touch waits for its turn."""
-        if not TouchTurns.apply(guest, job.method):
-            return (yield from self._press(guest, job))
-        yield from self._touches.take(guest, job.params)
+        """A press that borrows the person's focus, or a touch."""
+        if job.method == TOUCH:
+            if not self._borrower.needed(guest):
+                yield from self._delivery.room(guest, job)
+            return (yield from self._touch(guest, job))
+        return (yield from self._press(guest, job))
+
+    def _touch(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
+        """A touch waits for its turn and goes where its page is; with the last finger up, another may be touched."""
+        touches, kind = self._delivery.touches, job.params.get("type")
+        self._delivery.check_way(guest, job)
+        if kind == "touchStart" and job.caller is not None and job.session is not None:
+            frame = None if job.session.main else job.session.target_id
+            way = self._delivery.session_id(guest, job)
+            yield from touches.take(guest, job.caller.client, frame, way)
+        hand = self._delivery.hand(guest, job)
+        lifts = kind in ("touchEnd", "touchCancel")
+        if hand is None and (lifts or kind == "touchMove"):
+            raise ProtocolError(INVALID_PARAMS, "Must send a TouchStart first to start a new touch.")
         try:
-            if borrows(job.method, job.params):
+            if hand is not None:
+                hand.check(job.params)
+                if lifts:
+                    yield from hand.even_out()
+            if borrows(job.method, job.params) and self._borrower.needed(guest):
                 return (yield from self._press(guest, job))
             return (yield from self._delivery.sent_on(guest, job))
+        except GuardError as fault:
+            if hand is not None and lifts and fault.code is Code.TIMEOUT:
+                hand.undo()  # until the page has taken it, the window's touches go there
+            raise
         finally:
-            self.end_touch(guest)
-
-    def end_touch(self, guest: Guest) -> None:
-        """With the last finger up, another guest of the window may be touched."""
-        if not any(held.touching for held in self._delivery.held_in(guest)):
-            self._touches.drop(guest)
+            touches.settle(guest)
 
     def _press(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         yield from self._emulation.drive(guest)
@@ -73,17 +89,20 @@ class Pointer:
         return {}
 
     def _gesture_step(self, guest: Guest, part: Job) -> Flow[None]:
-        if borrows(part.method, part.params) and self._borrower.needed(guest):
-            yield from self.point(guest, part)
+        if part.method == TOUCH:
+            yield from self._touch(guest, part)
+        elif borrows(part.method, part.params) and self._borrower.needed(guest):
+            yield from self._press(guest, part)
         else:
             yield from self._delivery.sent_on(guest, part)
 
     def _lift_finger(self, guest: Guest, part: Job) -> Flow[None]:
-        cancel = replace(part, params={"type": "touchCancel", "touchPoints": []})
-        with suppress(GuardError):
-            yield Post(Upstream(cancel.method, cancel.params, self._delivery.session_id(guest, cancel)))
-            self._delivery.note(guest, cancel)
-            self.end_touch(guest)
+        hand = self._delivery.hand(guest, part)
+        if hand is not None:
+            yield from hand.even_out()
+            yield Post(Upstream(TOUCH, CANCEL, hand.session_id))
+            hand.note(CANCEL)
+            self._delivery.touches.settle(guest)
 
     def watched(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """Focus inside the guest, by a command: nobody is told when it takes the input method from the person."""

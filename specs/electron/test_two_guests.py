@@ -7,6 +7,7 @@ lands in the page that the first one is on.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
+from typing import Any
 
 import anyio
 import pytest
@@ -14,8 +15,9 @@ import pytest
 from focusguard.electron.display import Display
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.runtimes import Runtime
+from probes.landing.cdp_client import CdpClient, find_guest, open_client
 from probes.observed import State
-from specs.guarded import Route, Stage, stage
+from specs.guarded import Route, Stage, endpoint, stage
 
 pytestmark = [pytest.mark.electron, pytest.mark.anyio]
 
@@ -44,6 +46,114 @@ async def touch(on: Stage, guest: int, kind: str) -> None:
     x, y = await on.at("button", guest=guest)
     points = [{"x": x, "y": y}] if kind == "touchStart" else []
     await on.send(TOUCH, {"type": kind, "touchPoints": points}, guest=guest)
+
+
+@pytest.fixture(params=["guarded", "raw"])
+async def afresh(
+    request: pytest.FixtureRequest, runtime: Runtime, display: Display, janitor: Janitor
+) -> AsyncIterator[Stage]:
+    """A window whose table nobody has touched yet: raw, it stays as one spec leaves it."""
+    route: Route = request.param
+    async with stage(route, runtime, display, janitor, window="headful", guests=2) as running:
+        yield running
+
+
+async def places(on: Stage, count: int) -> list[dict[str, Any]]:
+    x, y = await on.at("button", guest=0)
+    return [{"x": x + 9 * number, "y": y, "id": number} for number in range(count)]
+
+
+async def taps_land(on: Stage) -> list[dict[int | None, int]]:
+    """Where a tap in each of the two guests lands, and then one in the second again."""
+    found = []
+    for guest in (1, 0, 1):
+        since = await on.fresh()
+        await touch(on, guest, "touchStart")
+        await touch(on, guest, "touchEnd")
+        found.append(landed(await on.seen(since), "touchstart"))
+    return found
+
+
+AT_HOME = [{0: 0, 1: 1}, {0: 1, 1: 0}, {0: 0, 1: 1}]
+ASTRAY = [{0: 1, 1: 0}] * 3
+
+#: Ways to put two fingers down and lift both: commands, and the fingers in them.
+PAIRS: dict[str, list[tuple[str, slice]]] = {
+    "at once": [("touchStart", slice(2)), ("touchEnd", slice(0))],
+    "one by one": [
+        ("touchStart", slice(1)),
+        ("touchStart", slice(2)),
+        ("touchEnd", slice(1, 2)),
+        ("touchEnd", slice(0)),
+    ],
+    "by name": [("touchStart", slice(2)), ("touchMove", slice(2)), ("touchEnd", slice(2))],
+    "with a move": [("touchStart", slice(1)), ("touchMove", slice(2)), ("touchEnd", slice(0))],
+    "three cancelled": [("touchStart", slice(3)), ("touchCancel", slice(0))],
+}
+
+
+@pytest.mark.parametrize("way", PAIRS)
+async def test_after_several_fingers(afresh: Stage, way: str) -> None:
+    """Chromium counts the second finger twice, and for ever after its table points at the page that it was in."""
+    fingers = await places(afresh, 3)
+    since = await afresh.fresh()
+    for kind, which in PAIRS[way]:
+        await afresh.send(TOUCH, {"type": kind, "touchPoints": fingers[which]})
+    seen = await afresh.seen(since)
+    assert await taps_land(afresh) == (AT_HOME if afresh.guarded else ASTRAY)
+    down = 3 if way == "three cancelled" else 2
+    assert landed(seen, "touchstart") == {0: down, 1: 0}
+    ended = landed(seen, "touchcancel" if down == 3 else "touchend")
+    assert ended == {0: 1 if down == 3 else 2, 1: 0}, "the page is not told of fingers that never came down"
+
+
+async def test_after_a_pinch(afresh: Stage) -> None:
+    if not afresh.guarded:
+        pytest.skip("raw, a gesture goes to the host")
+    x, y = await afresh.at("button", guest=0)
+    await afresh.send("Input.synthesizePinchGesture", {"x": x, "y": y, "scaleFactor": 1.3})
+    assert await taps_land(afresh) == AT_HOME
+
+
+async def leave(client: CdpClient, how: str, session: str) -> None:
+    if how == "detached":
+        await client.send("Target.detachFromTarget", {"sessionId": session})
+    elif how == "reset":
+        client.connection.transport.abort()
+    else:
+        await client.connection.close()
+
+
+@pytest.mark.parametrize(
+    ("how", "count"), [("detached", 1), ("closed", 2), ("reset", 1), ("a page's connection", 2)]
+)
+async def test_after_a_client_with_fingers_down(afresh: Stage, how: str, count: int) -> None:
+    """Chromium forgets a session's fingers with it and lifts none of them."""
+    fingers = await places(afresh, count)
+    since = await afresh.fresh()
+    at = endpoint(afresh)
+    async with open_client(at) as client:
+        target = await find_guest(client, afresh.url(0))
+        start = {"type": "touchStart", "touchPoints": fingers}
+        if how == "a page's connection":
+            base = at[: at.index("/devtools/")]
+            async with open_client(f"{base}/devtools/page/{target}") as page:
+                await page.send(TOUCH, start)
+        else:
+            made = await client.send("Target.attachToTarget", {"targetId": target, "flatten": True})
+            await client.send(TOUCH, start, session=made["sessionId"])
+            await leave(client, how, made["sessionId"])
+        with anyio.move_on_after(3):
+            while not landed(await afresh.seen(since), "touchcancel")[0]:
+                await anyio.sleep(0.05)
+    called_off = landed(await afresh.seen(since), "touchcancel")
+    lands = await taps_land(afresh)
+    if afresh.guarded:
+        assert called_off == {0: 1, 1: 0}
+        assert lands == AT_HOME
+    else:
+        assert called_off == {0: 0, 1: 0}
+        assert lands == ASTRAY
 
 
 async def test_fingers(staged: Stage) -> None:

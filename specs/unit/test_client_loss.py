@@ -237,7 +237,7 @@ class TestInput:
         agent.says(1, TOUCH, FINGER, session="S1")
         emulates(t, guest.session)
         t.bridge.gets("borrow.begin").answers(HELD)
-        t.app.gets(TOUCH, session="S1").answers()
+        t.app.gets(TOUCH, session=guest.session).answers()
         agent.hears(1, session="S1")
         agent.leaves()
         t.app.gets("Target.detachFromTarget").answers()

@@ -141,7 +141,7 @@ class TestCarriedOut:
 
     def touched(self, t: Transcript, params: dict[str, Any], lease: int) -> None:
         t.bridge.gets("borrow.begin", take=False).answers({**HELD, "lease": lease})
-        t.app.gets(TOUCH, params, session="S1").answers()
+        t.app.gets(TOUCH, params, session="OWN-G1").answers()
 
     def test_a_tap(self) -> None:
         t, guest, agent = begin()
@@ -172,8 +172,9 @@ class TestCarriedOut:
         emulates(t, guest.session)
         self.touched(t, {"type": "touchStart"}, 1)
         t.rings(0.016)
-        t.app.gets(TOUCH, {"type": "touchMove"}, session="S1").answers()
+        t.app.gets(TOUCH, {"type": "touchMove"}, session=guest.session).answers()
         t.rings(0.016)
+        t.app.gets(TOUCH, {"type": "touchEnd"}, session="OWN-G1")  # for Chromium's count
         self.touched(t, LIFT, 2)
         agent.hears(1, {}, session="S1")
 
@@ -184,7 +185,7 @@ class TestCarriedOut:
         self.touched(t, FINGER, 1)
         t.rings(0.05)
         t.bridge.gets("borrow.begin").answers({"state": "composing"})
-        t.app.gets(TOUCH, {"type": "touchCancel", "touchPoints": []}, session="S1").answers()
+        t.app.gets(TOUCH, {"type": "touchCancel", "touchPoints": []}, session=guest.session).answers()
         agent.hears_error(1, "browser_user_composing", session="S1")
         agent.leaves()
         t.app.gets("Target.detachFromTarget").answers()

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from focusguard.policy.held import DRAG, KEY, MOUSE, TOUCH, TOUCH_FROM_MOUSE, Held
+from focusguard.policy.held import DRAG, KEY, MOUSE, TOUCH_FROM_MOUSE, Held
 
 
 def after(
@@ -58,12 +58,6 @@ class TestPointers:
     def test_a_release_happens_where_the_press_did(self) -> None:
         ((_, released),) = after((MOUSE, LEFT), (MOUSE, {"type": "mouseMoved", "x": 9, "y": 9}))
         assert released == {"type": "mouseReleased", "x": 1, "y": 2, "button": "left", "clickCount": 1}
-
-    def test_fingers_are_called_off(self) -> None:
-        start = {"type": "touchStart", "touchPoints": [{"x": 1, "y": 1}]}
-        assert after((TOUCH, start)) == [(TOUCH, {"type": "touchCancel", "touchPoints": []})]
-        for end in ("touchEnd", "touchCancel"):
-            assert after((TOUCH, start), (TOUCH, {"type": end, "touchPoints": []})) == []
 
     def test_a_drag_is_called_off(self) -> None:
         over = {"type": "dragOver", "x": 1, "y": 2, "data": {"items": []}, "modifiers": 0}

@@ -12,6 +12,7 @@ from specs.unit.strokes import (
     MOUSE,
     MOVE,
     PRESS,
+    RELEASE,
     RETURNED,
     TAB,
     VERSION,
@@ -548,6 +549,10 @@ class TestOrder:
         agent.hears(2, {}, session="S1")
         t.app.gets(MOUSE, MOVE, session=guest.session).answers()
         agent.hears(3, {}, session="S1")
+        t.app.gets(MOUSE, RELEASE, session=guest.session).answers()
+        t.page_says(guest.session)
+        roused(t, guest)
+        key_is_sent(t, guest, ("keyUp", "a"))
         t.silence()
 
     def test_a_guest_that_goes_answers_all_that_waits(self) -> None:
