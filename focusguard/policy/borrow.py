@@ -216,7 +216,7 @@ class Borrower:
         A view that takes the focus while it navigates keeps it if the person has just pressed into it, and a press of
         an agent looks the same there.
         """
-        if not guest.inner and guest.host_id is not None and self._wire.bridge_here:
+        if not guest.inner and self._wire.bridge_here:
             self._wire.post(Bridge("press.expect", {"webContentsId": guest.web_contents_id}))
 
     def begin(self, guest: Guest, *, take: bool) -> Flow[Lease]:

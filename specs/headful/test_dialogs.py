@@ -10,8 +10,12 @@ import pytest
 
 from focusguard.electron.display import Display
 from focusguard.electron.install import ensure_runtime
+from focusguard.electron.janitor import Janitor
+from focusguard.electron.runtimes import Runtime
 from probes.landing.cdp_client import attach_guest, find_guest, open_client
-from specs.guarded import Stage, endpoint, guarded, raw
+from probes.observed import Embedding
+from specs.embeddings import VIEWS
+from specs.guarded import Stage, endpoint, guarded, raw, stage
 from specs.headful.boxes import Boxes, undisturbed
 
 pytestmark = [pytest.mark.electron, pytest.mark.headful, pytest.mark.anyio]
@@ -20,6 +24,8 @@ Eventually = Callable[..., Awaitable[Any]]
 
 #: Electron before 29 shows `alert` and `confirm` where nothing can keep them from it (docs/architecture.md).
 KEPT = int(ensure_runtime().version.partition(".")[0]) >= 29
+#: Before, a webview's page is left with a refusal that nothing tells it of.
+TURNED_AWAY = int(ensure_runtime().version.partition(".")[0]) >= 30
 #: What opens nothing in Electron anyway.
 HARMLESS = {
     "prompt": "try { prompt('?') } catch (error) { String(error) }",
@@ -42,19 +48,36 @@ FULLSCREEN = {
 }
 
 
+ON_PRESS_WHOLE = (
+    "document.querySelector('#button').onclick = () => document.documentElement.requestFullscreen(); 0"
+)
+HANDLER = (
+    "electron.webContents.getAllWebContents().forEach((one) => one.session.setPermissionRequestHandler(%s))"
+)
+REFUSE = HANDLER % "(_page, _what, answer) => answer(false)"
+ALLOW = HANDLER % "null"
+#: What a page sees of a screen that something else has for a moment.
+WATCH = """(() => {
+  globalThis.unrest = [];
+  const note = (what) => globalThis.unrest.push(what);
+  for (const type of ['resize', 'blur', 'focus']) window.addEventListener(type, (event) => note(event.type));
+  new ResizeObserver((all) => all.length && note(`${innerWidth} ${innerHeight}`)).observe(document.documentElement);
+  const look = () => {
+    if (document.fullscreenElement) note(document.fullscreenElement.localName);
+    requestAnimationFrame(look);
+  };
+  return new Promise((done) => requestAnimationFrame(() => setTimeout(() => {
+    globalThis.unrest.length = 0;
+    look();
+    done(0);
+  }, 50)));
+})()"""
+
+
 @guarded
 class TestGuarded:
     async def test_the_person_gets_the_whole_screen(self, app: Stage, eventually: Eventually) -> None:
-        before = (await app.seen()).window().bounds
-        whole = "document.documentElement.requestFullscreen()"
-        await app.send(
-            "Runtime.evaluate",
-            {"expression": f"document.querySelector('#button').onclick = () => {whole}; 0"},
-        )
-        await app.hands.click(*(await app.fixture.rects()).on_screen("button"))
-        await eventually(lambda: bounds_changed(app, before))
-        await leave_fullscreen(app, eventually, before)
-        await app.send("Runtime.evaluate", {"expression": "document.querySelector('#button').onclick = null"})
+        await the_person_gets_it(app, eventually)
 
     @pytest.mark.parametrize("what", HARMLESS)
     async def test_others_open_nothing(self, app: Stage, display: Display, boxes: Boxes, what: str) -> None:
@@ -192,11 +215,70 @@ class TestTheWholeScreen:
         await anyio.sleep(PERSONS_SECONDS)
         front = display.active_window()
         before = (await app.seen()).window().bounds
-        # Electron tells the page nothing of a refusal: its promise stays open, and it can ask for no other one.
+        await app.fixture.execute("host", WATCH)
         await app.send("Runtime.evaluate", {**FULLSCREEN, "awaitPromise": False})
         await undisturbed(app, display, boxes, front)
         assert (await app.seen()).window().bounds == before
-        await app.fixture.reload()
+        assert await app.fixture.execute("host", "globalThis.unrest.splice(0)") == []
+
+    @pytest.mark.skipif(not TURNED_AWAY, reason="nothing tells the page")
+    async def test_nor_does_it_wait_for_it(self, app: Stage) -> None:
+        await anyio.sleep(PERSONS_SECONDS)
+        before = (await app.seen()).window().bounds
+        for _ in range(2):
+            await app.send("Runtime.evaluate", FULLSCREEN, timeout=3)
+        assert await app.fixture.execute("guest:0", "!document.fullscreenElement")
+        assert (await app.seen()).window().bounds == before
+
+    @pytest.mark.skipif(not TURNED_AWAY, reason="nothing tells the page")
+    async def test_the_person_gets_it_after_an_agent(self, app: Stage, eventually: Eventually) -> None:
+        await anyio.sleep(PERSONS_SECONDS)
+        await app.send("Runtime.evaluate", {**FULLSCREEN, "awaitPromise": False})
+        await app.fixture.settle()
+        await the_person_gets_it(app, eventually)
+
+    async def test_a_screen_that_the_person_has_stays_theirs(
+        self, app: Stage, eventually: Eventually
+    ) -> None:
+        before = (await app.seen()).window().bounds
+        await app.send("Runtime.evaluate", {"expression": ON_PRESS_WHOLE})
+        await app.hands.click(*(await app.fixture.rects()).on_screen("button"))
+        await eventually(lambda: bounds_changed(app, before))
+        await anyio.sleep(PERSONS_SECONDS)
+        other = "document.querySelector('#text').requestFullscreen(); 0"
+        await app.send("Runtime.evaluate", {"expression": other, "userGesture": True})
+        assert await bounds_changed(app, before)
+        while await app.fixture.execute("guest:0", "!!document.fullscreenElement"):
+            await app.fixture.execute("guest:0", "document.exitFullscreen()")
+        await eventually(lambda: bounds_are(app, before))
+
+
+@pytest.mark.only(*VIEWS, "window")
+class TestTheWholeScreenOfOthers:
+    """The same in pages beside the host's own."""
+
+    async def test_the_person_gets_it_after_an_agent(
+        self,
+        embedding: Embedding,
+        runtime: Runtime,
+        display: Display,
+        janitor: Janitor,
+        eventually: Eventually,
+    ) -> None:
+        async with stage("guarded", runtime, display, janitor, embedding=embedding) as app:
+            await app.fresh()
+            front = display.active_window()
+            before = (await app.seen()).window().bounds
+            await app.fixture.execute("host", WATCH)
+            for _ in range(2):
+                await app.send("Runtime.evaluate", FULLSCREEN, timeout=3)
+            await app.hands.type("mine")
+            state = await app.seen()
+            assert (state.host.values["textarea"], display.active_window()) == ("mine", front)
+            assert state.window().bounds == before
+            assert await app.fixture.execute("host", "globalThis.unrest") == []
+            if embedding != "window":  # whose bounds are its own
+                await the_person_gets_it(app, eventually)
 
 
 @raw
@@ -207,6 +289,21 @@ class TestRaw:
         assert answer["result"]["value"] == "full"
         await eventually(lambda: bounds_changed(app, before))
         await leave_fullscreen(app, eventually, before)
+
+    async def test_after_a_refusal_the_person_does_not_get_it(self, app: Stage) -> None:
+        """Electron tells the page nothing of it, so that the next request waits behind the first."""
+        before = (await app.seen()).window().bounds
+        await app.guest()
+        await app.fixture.execute("main-process", REFUSE)
+        await app.send("Runtime.evaluate", {**FULLSCREEN, "awaitPromise": False})
+        await app.fixture.settle()
+        await app.fixture.execute("main-process", ALLOW)
+        await app.send("Runtime.evaluate", {"expression": ON_PRESS_WHOLE})
+        await app.hands.click(*(await app.fixture.rects()).on_screen("button"))
+        await anyio.sleep(1)
+        assert not await bounds_changed(app, before)
+        await app.fixture.destroy_guest()
+        await app.fixture.add_guest()
 
     @pytest.mark.parametrize("box", ["alert", "confirm"])
     async def test_a_box_takes_the_persons_keys(
@@ -235,11 +332,20 @@ async def bounds_changed(app: Stage, before: Any) -> bool:
     return bool((await app.seen()).window().bounds != before)
 
 
+async def bounds_are(app: Stage, before: Any) -> bool:
+    return not await bounds_changed(app, before)
+
+
+async def the_person_gets_it(app: Stage, eventually: Eventually) -> None:
+    before = (await app.seen()).window().bounds
+    await app.send("Runtime.evaluate", {"expression": ON_PRESS_WHOLE})
+    await app.hands.click(*(await app.fixture.rects()).on_screen("button"))
+    await eventually(lambda: bounds_changed(app, before))
+    await leave_fullscreen(app, eventually, before)
+    await app.send("Runtime.evaluate", {"expression": "document.querySelector('#button').onclick = null"})
+
+
 async def leave_fullscreen(app: Stage, eventually: Eventually, before: Any) -> None:
     """The window is as it was."""
     await app.fixture.execute("guest:0", "document.exitFullscreen()")
-
-    async def back() -> bool:
-        return not await bounds_changed(app, before)
-
-    await eventually(back)
+    await eventually(lambda: bounds_are(app, before))

@@ -81,8 +81,8 @@ class TestATreeOfItsOwn:
             agent.hears(id_, {}, session="S1")
         t.silence()
 
-    def test_the_bridge_is_told_of_presses_in_views(self, kind: str) -> None:
-        """A view may take the focus while it navigates after a person's press; an agent's looks the same to it."""
+    def test_the_bridge_is_told_of_presses(self, kind: str) -> None:
+        """What comes of a person's press is theirs, and an agent's looks the same to the page."""
         t, guest, agent = begin(kind)
         awake(t, guest, agent)
         for id_, (method, params) in enumerate(
@@ -91,7 +91,7 @@ class TestATreeOfItsOwn:
             agent.says(id_, method, params, session="S1")
             t.app.gets(method, params, session=way(guest, method)).answers()
             agent.hears(id_, {}, session="S1")
-        assert t.announced == ([guest.web_contents_id] * 3 if kind in VIEWS else [])
+        assert t.announced == [guest.web_contents_id] * 3
         t.silence()
 
     def test_keys_and_text_are_seen_to_arrive(self, kind: str) -> None:

@@ -90,7 +90,9 @@ function run(api, electron, path, token) {
   const { createDialogs } = require('./dialogs.cjs');
   const { createDownloads } = require('./downloads.cjs');
   const { createPermissions } = require('./permissions.cjs');
+  const { createPopups } = require('./popups.cjs');
   const { createPersons } = require('./persons.cjs');
+  const { createScreen } = require('./screen.cjs');
   const { describeProtocol } = require('./description.cjs');
 
   const targets = createTargets(electron, api);
@@ -129,9 +131,12 @@ function run(api, electron, path, token) {
     },
     onPointer: borrows.onPointer,
   });
-  const dialogs = createDialogs({ targets, persons });
+  /** @param {any} wc a page of its own that has the focus has it from the person: an agent's press gives it none */
+  const isPersons = (wc) => persons.ask(wc) || (targets.place(wc).kind !== 'webview' && wc.isFocused());
+  const dialogs = createDialogs(isPersons);
+  const popups = createPopups(isPersons);
   const downloads = createDownloads({ electron, persons, event });
-  const permissions = createPermissions({ electron, targets, persons });
+  const permissions = createPermissions({ electron, targets, persons, screen: createScreen({ app, targets, within }) });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
 
   /** @param {any} params */
@@ -164,6 +169,7 @@ function run(api, electron, path, token) {
     },
     'dialogs.hold': (params) => {
       permissions.hold(page(params), !!params.on);
+      popups.hold(page(params), !!params.on);
       return dialogs.hold(page(params), !!params.on);
     },
     'downloads.rule': (params) => {
@@ -283,7 +289,7 @@ function run(api, electron, path, token) {
     wc.once('destroyed', () => {
       followed.delete(id);
       // The only listener of its kind on a page of the app, whoever has come and left meanwhile.
-      for (const part of [marks, panes, sentries, composing, borrows, views, dialogs, downloads, permissions]) part.forget(id);
+      for (const part of [marks, panes, sentries, composing, borrows, views, dialogs, downloads, permissions, popups]) part.forget(id);
       event('target.gone', { webContentsId: id });
       if (link.ready()) composing.guestChanged(hostOfWebview, true);
     });
@@ -347,6 +353,7 @@ function run(api, electron, path, token) {
       dialogs.stop();
       downloads.stop();
       permissions.stop();
+      popups.stop();
       views.stop();
       shields.stop();
       marks.stop();

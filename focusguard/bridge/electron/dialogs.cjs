@@ -9,20 +9,10 @@
 
 const ASKED = '-run-dialog';
 
-/**
- * @param {object} parts
- * @param {ReturnType<typeof import('./targets.cjs').createTargets>} parts.targets
- * @param {ReturnType<typeof import('./persons.cjs').createPersons>} parts.persons
- */
-function createDialogs({ targets, persons }) {
+/** @param {(wc: any) => boolean} isPersons whether what that page does now is the person's */
+function createDialogs(isPersons) {
   /** @type {Map<number, { undo: () => void, waiting: Set<(accept: boolean, text: string) => void> }>} */
   const held = new Map();
-
-  /** @param {any} wc a view of its own that has the focus has it from the person: an agent's press gives it none */
-  function isPersons(wc) {
-    if (persons.ask(wc)) return true;
-    return targets.place(wc).kind !== 'webview' && wc.isFocused();
-  }
 
   /** @param {any} wc @returns {boolean} whether boxes of this page can be kept from opening */
   function hold(wc) {

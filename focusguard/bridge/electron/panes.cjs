@@ -164,4 +164,4 @@ function createPanes(script, onMessage) {
 const PANE = { name: '__focusguardPane', files: ['pane-place.js', 'pane-line.js', 'pane-hint.js', 'pane.js'], probe: 'composition()' };
 const SENTRY = { name: '__focusguardSentry', files: ['sentry.js'], probe: 'here()' };
 
-module.exports = { createPanes, failure, within, PANE, SENTRY };
+module.exports = { createPanes, failure, within, PANE, SENTRY, WORLD };

@@ -21,8 +21,9 @@ const KEPT = ['fullscreen', 'pointerLock', 'keyboardLock', 'openExternal'];
  * @param {any} parts.electron
  * @param {ReturnType<typeof import('./targets.cjs').createTargets>} parts.targets
  * @param {ReturnType<typeof import('./persons.cjs').createPersons>} parts.persons
+ * @param {ReturnType<typeof import('./screen.cjs').createScreen>} parts.screen
  */
-function createPermissions({ electron, targets, persons }) {
+function createPermissions({ electron, targets, persons, screen }) {
   const { app, session } = electron;
   /** @type {Map<any, Watched>} */
   const sessions = new Map();
@@ -63,8 +64,10 @@ function createPermissions({ electron, targets, persons }) {
     state.mine = true;
     state.set((/** @type {any} */ wc, /** @type {string} */ permission, /** @type {(granted: boolean) => void} */ answer, /** @type {any} */ details) => {
       const asking = KEPT.indexOf(permission) >= 0 ? drivenPage(wc, String((details && details.requestingUrl) || '')) : null;
-      if (asking && !persons.ask(asking)) answer(false);
-      else if (state.handler) state.handler(wc, permission, answer, details);
+      if (asking && !persons.ask(asking)) {
+        if (permission === 'fullscreen') screen.turnAway(asking, answer);
+        else answer(false);
+      } else if (state.handler) state.handler(wc, permission, answer, details);
       else answer(true);
     });
   }
