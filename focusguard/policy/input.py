@@ -248,7 +248,10 @@ class InputDesk:
             yield from self._show(guest)
         if self._passes(guest, item):
             yield from self._delivery.room(guest, item)
-            return (yield from self._delivery.sent_on(guest, item))
+            try:
+                return (yield from self._delivery.sent_on(guest, item))
+            finally:
+                self._delivery.heal(guest, item)
         if not guest.inner and treatment is not Treatment.GESTURE and item.method != TOUCH:
             return (yield from self._keyboard.own_tree(guest, item))
         if treatment is Treatment.KEY:

@@ -141,6 +141,8 @@ class Agent:
             await focus_node(self.send, f"#{element}")
             return
         await self.scroll_back()
+        if frame == "cross-site":  # until it is drawn, after each load, a press goes to the page around it
+            await self.fixture.frames_take_input(self.guest)
         x, y = (await self.fixture.rects(self.guest)).element(element, frame).centre
         await self.mouse("mousePressed", x, y)
         await self.mouse("mouseReleased", x, y)

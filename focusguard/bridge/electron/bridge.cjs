@@ -102,6 +102,7 @@ function run(api, electron, path, token) {
   const sentries = createPanes(SENTRY, (guest, message) => {
     // A view talks to the input method by itself: what changes in it does no harm, except during a composition.
     const { kind, host } = targets.place(guest);
+    globalThis.IMELOG && globalThis.IMELOG('sentry', guest.id, message.why);
     if (kind === 'webview') composing.guestChanged(host, !!message.writable);
   });
   const composing = createComposing({
@@ -192,7 +193,7 @@ function run(api, electron, path, token) {
       return borrows.begin(params);
     },
     'borrow.end': borrows.end,
-    'host.room': async (params) => {
+    'host.room': async (params) => { globalThis.IMELOG && globalThis.IMELOG('hostroom', params.untilMs);
       const guest = page(params);
       const waitedMs = await composing.room(targets.place(guest).host, guest, Number(params.longestMs) || 0, Number(params.untilMs) || 0);
       undisturbed(params);
@@ -294,9 +295,16 @@ function run(api, electron, path, token) {
       if (link.ready()) composing.guestChanged(hostOfWebview, true);
     });
     const changed = () => event('target.changed', { webContentsId: id });
+    /** The input method loses the page that it looked at, and no sentry is in the new one yet. */
+    const repair = () => {
+      const { kind, host } = targets.place(wc);
+      hostOfWebview = kind === 'webview' ? host : null;
+      if (link.ready()) composing.guestChanged(hostOfWebview, true);
+    };
     wc.on('dom-ready', () => {
       adopt(wc);
       changed();
+      repair();
       if (link.ready() && panes.pages().indexOf(id) >= 0) panes.ensure(wc);
     });
     // A page that goes in the middle of a composition does not tell of its end.
@@ -307,10 +315,7 @@ function run(api, electron, path, token) {
     wc.on('did-navigate', () => {
       composed();
       changed();
-      // The input method loses the page that it looked at, and no sentry is in the new one yet.
-      const { kind, host } = targets.place(wc);
-      hostOfWebview = kind === 'webview' ? host : null;
-      if (link.ready()) composing.guestChanged(hostOfWebview, true);
+      repair();
     });
     wc.on('render-process-gone', composed);
     wc.on('crashed', composed);
