@@ -17,6 +17,7 @@ from contextlib import suppress
 from focusguard.cdp.sessions import Session, SessionTable
 from focusguard.cdp.targets import Child, Guest, TargetTree
 from focusguard.errors import Code, GuardError
+from focusguard.policy.borrow import Borrower
 from focusguard.policy.evidence import ANSWER_SECONDS
 from focusguard.policy.flow import Await, Flow, FlowFault, Handle, TimedOut, Upstream
 from focusguard.policy.wire import Wire
@@ -33,13 +34,20 @@ class FocusEmulation:
         wire: the way out.
         tree: the app's targets.
         sessions: everybody's sessions.
+        borrower: knows whether the person composes.
         alone: told of a guest that the last client has left, where the guard has something to undo.
     """
 
     def __init__(
-        self, wire: Wire, tree: TargetTree, sessions: SessionTable, alone: Callable[[Guest], None]
+        self,
+        wire: Wire,
+        tree: TargetTree,
+        sessions: SessionTable,
+        borrower: Borrower,
+        alone: Callable[[Guest], None],
     ) -> None:
         self._wire = wire
+        self._borrower = borrower
         self._tree = tree
         self._sessions = sessions
         self._alone = alone
@@ -95,8 +103,20 @@ class FocusEmulation:
 
     def frame_here(self, guest: Guest, child: Child) -> None:
         """A frame has come to a guest."""
-        if guest.target_id in self._driven:
+        if guest.target_id not in self._driven:
+            return
+        if self._borrower.composes(guest):
+            self._wire.flows.start(self._between_words(guest, child))
+        else:
             self._apply(guest, only=child)
+
+    def _between_words(self, guest: Guest, child: Child) -> Flow[None]:
+        """What a frame does when it believes that it has the focus can take the person's input method from them."""
+        with suppress(FlowFault, GuardError):
+            yield from self._borrower.room(guest)
+        if child in guest.frames and guest.target_id in self._driven:
+            self._apply(guest, only=child)
+            self._borrower.repair_later(guest)
 
     # -- not wanted any more -----------------------------------------------------------------------------------------
     def session_ended(self, session: Session) -> None:

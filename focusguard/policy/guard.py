@@ -94,7 +94,11 @@ class Guard:
             bridge_expected=options.bridge_expected,
         )
         self._emulation = FocusEmulation(
-            self._wire, self.tree, self.sessions, lambda guest: self._input.left_alone(guest)
+            self._wire,
+            self.tree,
+            self.sessions,
+            self._borrower,
+            lambda guest: self._input.left_alone(guest),
         )
         self._input = InputDesk(
             self._wire, self._worlds, self._borrower, self._paint, self._receipts, self._emulation

@@ -115,10 +115,10 @@
   hear(window);
 
   /** So many changes without any input, in so many milliseconds, are the page's own doing, and more will come. */
-  const RESTLESS = 3;
+  const RESTLESS = 2;
   const WITHIN_MS = 500;
   /** What an input leads to comes within this time. */
-  const INPUT_MS = 80;
+  const INPUT_MS = 40;
   /** For so long a page that was restless is taken to be so still. */
   const REMEMBER_MS = 5000;
   /** What an agent does takes less, and the next word begins later. */
