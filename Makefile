@@ -36,7 +36,7 @@ format: tools ## Bring the Python into shape
 	$(VENV)/bin/ruff format .
 
 specs: tools ## Run the specs
-	$(PYTHON) -m pytest -m "not bench and not fidelity" -n 3 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(PYTHON) -m pytest -m "not bench and not fidelity" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
 
 fidelity-part: tools
 	$(PYTHON) -m pytest -m "fidelity and not bench" -k "control or part_of_it" -s $(ARGS)
