@@ -48,7 +48,7 @@ async def touch(on: Stage, guest: int, kind: str) -> None:
     await on.send(TOUCH, {"type": kind, "touchPoints": points}, guest=guest)
 
 
-@pytest.fixture(params=["guarded", "raw"])
+@pytest.fixture
 async def afresh(
     request: pytest.FixtureRequest, runtime: Runtime, display: Display, janitor: Janitor
 ) -> AsyncIterator[Stage]:
@@ -92,7 +92,11 @@ PAIRS: dict[str, list[tuple[str, slice]]] = {
 }
 
 
-@pytest.mark.parametrize("way", PAIRS)
+@pytest.mark.parametrize(
+    ("afresh", "way"),
+    [*(("guarded", way) for way in PAIRS), ("raw", "one by one"), ("raw", "three cancelled")],
+    indirect=["afresh"],
+)
 async def test_after_several_fingers(afresh: Stage, way: str) -> None:
     """Chromium counts the second finger twice, and for ever after its table points at the page that it was in."""
     fingers = await places(afresh, 3)
@@ -107,9 +111,9 @@ async def test_after_several_fingers(afresh: Stage, way: str) -> None:
     assert ended == {0: 1 if down == 3 else 2, 1: 0}, "the page is not told of fingers that never came down"
 
 
+@pytest.mark.parametrize("afresh", ["guarded"], indirect=True)
 async def test_after_a_pinch(afresh: Stage) -> None:
-    if not afresh.guarded:
-        pytest.skip("raw, a gesture goes to the host")
+    """Raw, a gesture goes to the host."""
     x, y = await afresh.at("button", guest=0)
     await afresh.send("Input.synthesizePinchGesture", {"x": x, "y": y, "scaleFactor": 1.3})
     assert await taps_land(afresh) == AT_HOME
@@ -125,7 +129,15 @@ async def leave(client: CdpClient, how: str, session: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("how", "count"), [("detached", 1), ("closed", 2), ("reset", 1), ("a page's connection", 2)]
+    ("afresh", "how", "count"),
+    [
+        ("guarded", "detached", 1),
+        ("guarded", "closed", 2),
+        ("guarded", "reset", 1),
+        ("guarded", "a page's connection", 2),
+        ("raw", "closed", 2),
+    ],
+    indirect=["afresh"],
 )
 async def test_after_a_client_with_fingers_down(afresh: Stage, how: str, count: int) -> None:
     """Chromium forgets a session's fingers with it and lifts none of them."""

@@ -67,7 +67,9 @@ async def staged(
     ):
         await start(running)
         await running.hands.type(word.half + word.rest, rate=RATE)  # the first word loads the dictionary
-        await anyio.sleep(2)
+        with anyio.move_on_after(2):
+            while str((await running.seen()).host.values["textarea"]) != word.text:
+                await anyio.sleep(0.05)
         yield running
 
 

@@ -15,7 +15,7 @@ from focusguard.electron.janitor import Janitor
 from focusguard.electron.person import Person
 from focusguard.electron.runtimes import Runtime
 from probes.landing.cdp_client import focus_node
-from specs.bridged import Bridged, BridgeError, bridged
+from specs.bridged import Bridged, bridged
 
 pytestmark = [pytest.mark.headful, pytest.mark.anyio]
 
@@ -142,24 +142,6 @@ class TestBeforeAWord:
 
 
 class TestWithinAWord:
-    @pytest.mark.parametrize("action", [press_a_field, type_into_a_field, insert_text])
-    async def test_what_would_end_it_is_refused(
-        self, desk: Desk, action: Callable[[Bridged], Awaitable[None]], eventually: Eventually
-    ) -> None:
-        half = 3 if desk.word == "你好" else 2
-        await desk.type(desk.keys[:half])
-        await eventually(lambda: self.composing(desk))
-        if action is press_a_field:
-            begun = await desk.app.ask("borrow.begin", webContentsId=desk.app.number())
-            assert (begun["state"], begun["lease"]) == ("composing", None)
-        else:
-            method = "keys.send" if action is type_into_a_field else "text.insert"
-            with pytest.raises(BridgeError) as refused:
-                await desk.app.ask(method, webContentsId=desk.app.number(), events=[], text="x")
-            assert refused.value.code == "composing"
-        await desk.type(desk.keys[half:])
-        assert await desk.value() == desk.word
-
     async def test_a_page_that_focuses_itself_cannot_end_it(self, desk: Desk, eventually: Eventually) -> None:
         """In a page where nothing has been focused before; docs/bridge-protocol.md tells of the others."""
         await desk.app.fixture.reload()

@@ -115,7 +115,7 @@
   hear(window);
 
   /** So many changes without any input, in so many milliseconds, are the page's own doing, and more will come. */
-  const RESTLESS = 2;
+  const RESTLESS = 3;
   const WITHIN_MS = 500;
   /** What an input leads to comes within this time. */
   const INPUT_MS = 40;
