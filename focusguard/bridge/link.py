@@ -6,6 +6,7 @@ import logging
 import math
 import secrets
 import shutil
+import socket
 import tempfile
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
@@ -13,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import anyio
-from anyio.abc import SocketStream, TaskGroup
+from anyio.abc import SocketAttribute, SocketStream
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
 from pydantic import BaseModel, ValidationError
 
@@ -203,13 +204,15 @@ class BridgeLink:
             await self._say(stream, Welcome())
             self._on_message(Connected(hello))
             async with anyio.create_task_group() as tasks:
-                tasks.start_soon(self._write, stream, queue, tasks)
+                tasks.start_soon(self._write, stream, queue)
                 try:
                     while (line := await lines.next()) is not None:
                         self._take(line)
                 except (ValidationError, BrokenProtocol) as error:
                     reason = f"the bridge broke the protocol: {str(error).splitlines()[0]}"
-                tasks.cancel_scope.cancel()
+                self._outgoing = None
+                outgoing.close()
+                _hang_up(stream)
         finally:
             self._peer = None
             self._outgoing = None
@@ -217,15 +220,13 @@ class BridgeLink:
             queue.close()
             self._lose(reason)
 
-    async def _write(
-        self, stream: SocketStream, queue: MemoryObjectReceiveStream[bytes], tasks: TaskGroup
-    ) -> None:
+    async def _write(self, stream: SocketStream, queue: MemoryObjectReceiveStream[bytes]) -> None:
         async for line in queue:
             try:
                 with anyio.fail_after(WRITE_SECONDS):
                     await stream.send(line)
             except (TimeoutError, anyio.BrokenResourceError, anyio.ClosedResourceError):
-                tasks.cancel_scope.cancel()
+                _hang_up(stream)
                 return
 
     def _take(self, line: bytes) -> None:
@@ -258,6 +259,15 @@ class BridgeLink:
             error = ErrorBody(code="bridge-lost", message=f"the bridge went before it answered ({reason})")
             self._on_message(Answer(request_id, error=error))
         self._on_message(Lost(reason))
+
+
+def _hang_up(stream: SocketStream) -> None:
+    """End a connection by the socket, so that its reader and writer end by themselves.
+
+    To cancel a wait for a socket in the turn of the loop in which it gets ready is an InvalidStateError in asyncio.
+    """
+    with suppress(OSError):
+        stream.extra(SocketAttribute.raw_socket).shutdown(socket.SHUT_RDWR)
 
 
 def _line(message: BaseModel) -> bytes:
