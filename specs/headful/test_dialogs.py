@@ -14,7 +14,7 @@ from focusguard.electron.janitor import Janitor
 from focusguard.electron.runtimes import Runtime
 from probes.landing.cdp_client import attach_guest, find_guest, open_client
 from probes.observed import Embedding
-from specs.embeddings import VIEWS
+from specs.embeddings import newest_view
 from specs.guarded import Stage, endpoint, guarded, raw, stage
 from specs.headful.boxes import Boxes, undisturbed
 
@@ -253,7 +253,7 @@ class TestTheWholeScreen:
         await eventually(lambda: bounds_are(app, before))
 
 
-@pytest.mark.only(*VIEWS, "window")
+@pytest.mark.only(newest_view(ensure_runtime().version), "window")
 class TestTheWholeScreenOfOthers:
     """The same in pages beside the host's own."""
 

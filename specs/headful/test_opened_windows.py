@@ -13,7 +13,7 @@ from focusguard.electron.display import Display
 from focusguard.electron.install import ensure_runtime
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.runtimes import Runtime
-from probes.observed import Embedding
+from specs.embeddings import newest_view
 from specs.file_server import FileServer, file_server
 from specs.guarded import Route, Stage, stage
 
@@ -37,10 +37,7 @@ APP_MAKES = """electron.webContents.fromId(NUMBER).setWindowOpenHandler(() => ({
 @asynccontextmanager
 async def view(route: Route, runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Stage]:
     """A page in a view, which may open windows."""
-    embedding: Embedding = (
-        "web-contents-view" if int(runtime.version.partition(".")[0]) >= 30 else "browser-view"
-    )
-    async with stage(route, runtime, display, janitor, embedding=embedding) as on:
+    async with stage(route, runtime, display, janitor, embedding=newest_view(runtime.version)) as on:
         await on.fresh()
         yield on
 

@@ -9,16 +9,18 @@ import anyio
 import pytest
 
 from focusguard.electron.display import Display
+from focusguard.electron.install import ensure_runtime
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.runtimes import Runtime
 from probes.observed import Embedding
+from specs.embeddings import newest_view
 from specs.guarded import Stage, guarded, raw, stage
 
 pytestmark = [pytest.mark.headful, pytest.mark.anyio]
 
 Eventually = Callable[..., Awaitable[Any]]
 
-in_any = pytest.mark.only("webview", "browser-view", "web-contents-view", "window")
+in_any = pytest.mark.only("webview", newest_view(ensure_runtime().version), "window")
 TYPED = "1234567890"
 #: A webview has popups only where the app says so.
 ALLOW = """for (const one of electron.webContents.getAllWebContents()) {
