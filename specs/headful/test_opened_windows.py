@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
@@ -34,12 +33,19 @@ APP_MAKES = """electron.webContents.fromId(NUMBER).setWindowOpenHandler(() => ({
   createWindow: (options) => new electron.BrowserWindow(options).webContents }))"""
 
 
-@asynccontextmanager
-async def view(route: Route, runtime: Runtime, display: Display, janitor: Janitor) -> AsyncIterator[Stage]:
+@pytest.fixture
+async def on(
+    request: pytest.FixtureRequest, runtime: Runtime, display: Display, janitor: Janitor
+) -> AsyncIterator[Stage]:
     """A page in a view, which may open windows."""
-    async with stage(route, runtime, display, janitor, embedding=newest_view(runtime.version)) as on:
-        await on.fresh()
-        yield on
+    route: Route = request.param
+    async with stage(route, runtime, display, janitor, embedding=newest_view(runtime.version)) as running:
+        await running.fresh()
+        yield running
+
+
+guarded = pytest.mark.parametrize("on", ["guarded"], indirect=True)
+raw = pytest.mark.parametrize("on", ["raw"], indirect=True)
 
 
 async def opens(on: Stage, url: str, features: str) -> None:
@@ -58,6 +64,7 @@ async def files() -> AsyncIterator[FileServer]:
         yield serving
 
 
+@guarded
 class TestGuarded:
     #: Electron before 12 does not tell who has opened a window.
     __test__ = int(ensure_runtime().version.partition(".")[0]) >= 12
@@ -65,109 +72,98 @@ class TestGuarded:
     @pytest.mark.parametrize("features", WAYS)
     async def test_it_is_saved_where_the_client_said(
         self,
-        runtime: Runtime,
+        on: Stage,
         display: Display,
-        janitor: Janitor,
         files: FileServer,
         eventually: Eventually,
         tmp_path: Path,
         features: str,
     ) -> None:
-        async with view("guarded", runtime, display, janitor) as on:
-            before = {window.id for window in display.windows()}
-            told: list[Any] = []
+        before = {window.id for window in display.windows()}
+        told: list[Any] = []
 
-            def hear(event: dict[str, Any]) -> None:
-                if "download" in event["method"]:
-                    told.append((event["method"], event["params"]))
+        def hear(event: dict[str, Any]) -> None:
+            if "download" in event["method"]:
+                told.append((event["method"], event["params"]))
 
-            on.client.on_event = hear
-            target = (await on.guest()).target_id
-            saving = {"behavior": "allow", "downloadPath": str(tmp_path), "eventsEnabled": True}
-            await on.client.send(SET, saving)
-            await opens(on, files.url, features)
-            await eventually(lambda: [path.read_text("utf-8") for path in tmp_path.iterdir()] == ["hello"])
-            await eventually(lambda: told)
-            assert (told[0][0], told[0][1]["frameId"]) == ("Browser.downloadWillBegin", target)
-            assert files.url not in titles(display, before)
+        on.client.on_event = hear
+        target = (await on.guest()).target_id
+        saving = {"behavior": "allow", "downloadPath": str(tmp_path), "eventsEnabled": True}
+        await on.client.send(SET, saving)
+        await opens(on, files.url, features)
+        await eventually(lambda: [path.read_text("utf-8") for path in tmp_path.iterdir()] == ["hello"])
+        await eventually(lambda: told)
+        assert (told[0][0], told[0][1]["frameId"]) == ("Browser.downloadWillBegin", target)
+        assert files.url not in titles(display, before)
 
     async def test_in_a_window_that_the_app_makes(
         self,
-        runtime: Runtime,
+        on: Stage,
         display: Display,
-        janitor: Janitor,
         files: FileServer,
         eventually: Eventually,
         tmp_path: Path,
     ) -> None:
-        async with view("guarded", runtime, display, janitor) as on:
-            before = {window.id for window in display.windows()}
-            assert on.fixture.opened is not None
-            number = on.fixture.opened.guests[0].web_contents_id
-            await on.fixture.execute("main-process", APP_MAKES.replace("NUMBER", str(number)))
-            await on.client.send(SET, {"behavior": "allow", "downloadPath": str(tmp_path)})
-            await opens(on, files.url, "")
-            await eventually(lambda: [path.read_text("utf-8") for path in tmp_path.iterdir()] == ["hello"])
-            assert files.url not in titles(display, before)
+        before = {window.id for window in display.windows()}
+        assert on.fixture.opened is not None
+        number = on.fixture.opened.guests[0].web_contents_id
+        await on.fixture.execute("main-process", APP_MAKES.replace("NUMBER", str(number)))
+        await on.client.send(SET, {"behavior": "allow", "downloadPath": str(tmp_path)})
+        await opens(on, files.url, "")
+        await eventually(lambda: [path.read_text("utf-8") for path in tmp_path.iterdir()] == ["hello"])
+        assert files.url not in titles(display, before)
 
     async def test_it_is_cancelled_where_nobody_said_where_to(
         self,
-        runtime: Runtime,
+        on: Stage,
         display: Display,
-        janitor: Janitor,
         files: FileServer,
         eventually: Eventually,
     ) -> None:
-        async with view("guarded", runtime, display, janitor) as on:
-            before = {window.id for window in display.windows()}
-            assert on.guard is not None
-            kept: list[Any] = []
-            on.guard.watch(
-                lambda report: kept.append(report.facts) if report.kind == "download.kept" else None
-            )
-            await opens(on, files.url, "")
-            await eventually(lambda: kept)
-            assert kept[0]["targetId"] == (await on.guest()).target_id
-            await on.fixture.settle()
-            assert files.url not in titles(display, before)
+        before = {window.id for window in display.windows()}
+        assert on.guard is not None
+        kept: list[Any] = []
+        on.guard.watch(lambda report: kept.append(report.facts) if report.kind == "download.kept" else None)
+        await opens(on, files.url, "")
+        await eventually(lambda: kept)
+        assert kept[0]["targetId"] == (await on.guest()).target_id
+        await on.fixture.settle()
+        assert files.url not in titles(display, before)
 
     @pytest.mark.parametrize("how", ["press", "key"])
     async def test_the_persons_own_is_asked_about(
         self,
-        runtime: Runtime,
+        on: Stage,
         display: Display,
-        janitor: Janitor,
         files: FileServer,
         eventually: Eventually,
         how: str,
     ) -> None:
-        async with view("guarded", runtime, display, janitor) as on:
-            before = {window.id for window in display.windows()}
-            await on.send("Runtime.evaluate", {"expression": WITH_LINK.replace("URL", files.url)})
-            await eventually(lambda: titles(display, before))
-            await on.fixture.settle()
-            (window,) = [window for window in display.windows() if window.id not in before]
-            if how == "press":
-                await on.hands.click(window.x + 50, window.y + 50)
-            else:  # it has come without the focus: by its title bar
-                await on.hands.click(window.x + 50, window.y - 8)
-                await eventually(lambda: display.active_window() not in before)
-                await on.hands.key("Return")
-            await eventually(lambda: files.url in titles(display, before))
+        before = {window.id for window in display.windows()}
+        await on.send("Runtime.evaluate", {"expression": WITH_LINK.replace("URL", files.url)})
+        await eventually(lambda: titles(display, before))
+        await on.fixture.settle()
+        (window,) = [window for window in display.windows() if window.id not in before]
+        if how == "press":
+            await on.hands.click(window.x + 50, window.y + 50)
+        else:  # it has come without the focus: by its title bar
+            await on.hands.click(window.x + 50, window.y - 8)
+            await eventually(lambda: display.active_window() not in before)
+            await on.hands.key("Return")
+        await eventually(lambda: files.url in titles(display, before))
 
 
+@raw
 class TestRaw:
     @pytest.mark.parametrize("features", WAYS)
     async def test_the_person_is_asked(
         self,
-        runtime: Runtime,
+        on: Stage,
         display: Display,
-        janitor: Janitor,
         files: FileServer,
         eventually: Eventually,
         features: str,
     ) -> None:
-        async with view("raw", runtime, display, janitor) as on:
-            before = {window.id for window in display.windows()}
-            await opens(on, files.url, features)
-            await eventually(lambda: files.url in titles(display, before))
+        before = {window.id for window in display.windows()}
+        await opens(on, files.url, features)
+        await eventually(lambda: files.url in titles(display, before))
