@@ -173,9 +173,7 @@ def _decode_odd_command(data: bytes) -> Envelope:
 
 def _integer(value: Any) -> int | None:
     """The integer that Chromium takes a number for: one of 32 bits, however it is written."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    return value if is_int32(value) else None
+    return int(value) if is_int32(value) else None
 
 
 def is_int32(value: Any) -> bool:

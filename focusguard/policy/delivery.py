@@ -194,9 +194,10 @@ class Delivery:
         if session is not None and not session.main:
             child = guest.children.get(session.target_id)
             own = child.session_id if child is not None else None
-        if own is None and here is None:
+        found = own or here
+        if found is None:
             raise GuardError(Code.ERROR, "the target is gone; nothing was sent")
-        return own or here or ""
+        return found
 
     def answered(self, guest: Guest, job: Job, handle: Handle) -> Flow[dict[str, Any]]:
         """The app's answer, or an error that says that there is none."""

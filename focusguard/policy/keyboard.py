@@ -45,10 +45,7 @@ class Keyboard:
 
     def key(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """A key: through the bridge to the guest's own process, or to the frame that has the focus."""
-        yield from self._emulation.drive(guest)
-        yield from self._delivery.room(
-            guest, job
-        )  # first: a page that was kept still has its focus back then
+        yield from self._ready(guest, job)
         place = yield from self._locate(guest, job)
         if place.child is not None and not keys.leaves_guest(job.params):
             if guest.deaf and not keys.presses(job.params):
@@ -67,6 +64,11 @@ class Keyboard:
         # Nobody saw it: a person's press was stopped at the guest just before. It is sent to open ears once more.
         yield from self._rouse(guest, place)
         return (yield from self._send_key(guest, job, place))
+
+    def _ready(self, guest: Guest, job: Job) -> Flow[None]:
+        """Before the page is asked where its focus is: one that was kept still has it back when there is room."""
+        yield from self._emulation.drive(guest)
+        yield from self._delivery.room(guest, job)
 
     def _send_key(self, guest: Guest, job: Job, place: Place) -> Flow[dict[str, Any]]:
         events = keys.to_electron(job.params, self._wire.electron)
@@ -90,8 +92,7 @@ class Keyboard:
 
     def text(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """`Input.insertText`: where the guest's focus is, if text goes there at all."""
-        yield from self._emulation.drive(guest)
-        yield from self._delivery.room(guest, job)
+        yield from self._ready(guest, job)
         place = yield from self._writable(guest, job)
         if place.child is not None:
             return (yield from self._to_frame(guest, place.child, job))
@@ -105,8 +106,7 @@ class Keyboard:
 
     def compose(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
         """`Input.imeSetComposition`: only CDP can express it, so it borrows the person's focus."""
-        yield from self._emulation.drive(guest)
-        yield from self._delivery.room(guest, job)
+        yield from self._ready(guest, job)
         place = yield from self._writable(guest, job)
         if place.child is not None:
             return (yield from self._to_frame(guest, place.child, job))

@@ -102,7 +102,6 @@ function run(api, electron, path, token) {
   const sentries = createPanes(SENTRY, (guest, message) => {
     // A view talks to the input method by itself: what changes in it does no harm, except during a composition.
     const { kind, host } = targets.place(guest);
-    globalThis.IMELOG && globalThis.IMELOG('sentry', guest.id, message.why);
     if (kind === 'webview') composing.guestChanged(host, !!message.writable);
   });
   const composing = createComposing({
@@ -193,7 +192,7 @@ function run(api, electron, path, token) {
       return borrows.begin(params);
     },
     'borrow.end': borrows.end,
-    'host.room': async (params) => { globalThis.IMELOG && globalThis.IMELOG('hostroom', params.untilMs);
+    'host.room': async (params) => {
       const guest = page(params);
       const waitedMs = await composing.room(targets.place(guest).host, guest, Number(params.longestMs) || 0, Number(params.untilMs) || 0);
       undisturbed(params);
