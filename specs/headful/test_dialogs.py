@@ -48,6 +48,8 @@ FULLSCREEN = {
 }
 
 
+LONG = "everythingthatthepersontypesmeanwhile"
+DRAW = "(function draw() { document.body.style.outline = `${Math.random()}px solid`; requestAnimationFrame(draw); })()"
 ON_PRESS_WHOLE = (
     "document.querySelector('#button').onclick = () => document.documentElement.requestFullscreen(); 0"
 )
@@ -220,6 +222,17 @@ class TestTheWholeScreen:
         await undisturbed(app, display, boxes, front)
         assert (await app.seen()).window().bounds == before
         assert await app.fixture.execute("host", "globalThis.unrest.splice(0)") == []
+
+    async def test_the_person_types_on(self, app: Stage) -> None:
+        """A host that draws while a webview in it has the screen takes the focus from everything else."""
+        await anyio.sleep(PERSONS_SECONDS)
+        await app.fixture.execute("host", DRAW)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(app.hands.type, LONG)
+            for _ in range(6):
+                await app.send("Runtime.evaluate", {**FULLSCREEN, "awaitPromise": False})
+                await anyio.sleep(0.6)
+        assert (await app.seen()).host.values["textarea"] == LONG
 
     @pytest.mark.skipif(not TURNED_AWAY, reason="nothing tells the page")
     async def test_nor_does_it_wait_for_it(self, app: Stage) -> None:

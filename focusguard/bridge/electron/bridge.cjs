@@ -136,7 +136,7 @@ function run(api, electron, path, token) {
   const dialogs = createDialogs(isPersons);
   const popups = createPopups(isPersons);
   const downloads = createDownloads({ electron, persons, event });
-  const permissions = createPermissions({ electron, targets, persons, screen: createScreen({ app, targets, within }) });
+  const permissions = createPermissions({ electron, targets, persons, screen: createScreen({ app, targets, within, borrows }) });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
 
   /** @param {any} params */

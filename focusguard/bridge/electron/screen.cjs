@@ -2,7 +2,10 @@
 /**
  * The whole screen, asked for on an agent's account. Electron tells a page nothing of a refusal: the page, and with it
  * a webview's host, would go on waiting, and the person's own next request behind it. So the page is let in while its
- * window cannot follow, and is out again in the same turn: nothing is drawn in between, and every promise is kept.
+ * window cannot follow, and is out again in the same turn: no window changes, and every promise is kept.
+ *
+ * A webview's host goes in and out with it. Where it draws just between the two, everything but the webview is inert in
+ * that frame, and the person's field loses the focus: so it is held as for a press, and given back when the host is out.
  */
 
 const { WORLD } = require('./panes.cjs');
@@ -19,6 +22,15 @@ const SCRIPT_MS = 2000;
 /** A page that is still busy with the last change of its screen would not be told of the next two. */
 const APART_MS = 500;
 const HEARD_MS = 60;
+/** Longest wait for the person's next key, or the end of their word, before their field may lose the focus. */
+const PACE_MS = 150;
+const COMPOSING_MS = 100;
+const PATIENCE_MS = 10000;
+/** The host was out of it 3 to 17 ms after the page (33.2.1). */
+const OUT_MS = 150;
+
+/** @param {number} ms @returns {Promise<void>} */
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** @param {any[]} emitters the page, and what else would tell the app of a screen that nobody sees */
 function hush(emitters) {
@@ -52,8 +64,9 @@ function hush(emitters) {
  * @param {any} parts.app
  * @param {ReturnType<typeof import('./targets.cjs').createTargets>} parts.targets
  * @param {(promise: Promise<any>, ms: number, what: string) => Promise<any>} parts.within
+ * @param {{ begin: (params: any) => Promise<any>, end: (params: any) => Promise<any> }} parts.borrows
  */
-function createScreen({ app, targets, within }) {
+function createScreen({ app, targets, within, borrows }) {
   /** @type {WeakSet<any>} pages that have the whole screen, and the hosts of those that are webviews */
   const whole = new WeakSet();
   /** @type {WeakMap<any, number>} */
@@ -69,16 +82,41 @@ function createScreen({ app, targets, within }) {
     return within(wc.executeJavaScriptInIsolatedWorld(WORLD, [{ code }]), SCRIPT_MS, 'page');
   }
 
-  /** @param {any} wc @param {(granted: boolean) => void} answer */
-  function turn(wc, answer) {
+  /** @param {any} wc @returns {boolean} whether it cannot be let in unseen */
+  function isSeen(wc) {
     const { kind, host, window } = targets.place(wc);
     const taken = whole.has(wc) || (host && whole.has(host)); // it would be the person who is sent out
-    const seen = kind === 'webview' && MAJOR < AT_ONCE;
+    const fills = kind === 'webview' && MAJOR < AT_ONCE;
     // On macOS a window goes to the whole screen whatever it has been told.
-    if (!window || window.isDestroyed() || taken || seen || process.platform === 'darwin') {
+    return !window || window.isDestroyed() || taken || fills || process.platform === 'darwin';
+  }
+
+  /** @param {any} wc @returns {Promise<number | null>} a lease on the person's focus, if there is anything to hold */
+  async function hold(wc) {
+    for (const began = Date.now(); ; await pause(COMPOSING_MS)) {
+      const params = { webContentsId: wc.id, navigate: true, paceMs: PACE_MS };
+      const { state, lease } = await borrows.begin(params).catch(() => ({ state: 'unavailable', lease: null }));
+      if (state !== 'composing' || Date.now() - began > PATIENCE_MS) return lease;
+    }
+  }
+
+  /** @param {any} wc @param {(granted: boolean) => void} answer */
+  async function turn(wc, answer) {
+    if (isSeen(wc)) {
       answer(false);
       return;
     }
+    const lease = await hold(wc);
+    if (!wc.isDestroyed()) {
+      if (isSeen(wc)) answer(false);
+      else letInAndOut(wc, answer);
+    }
+    if (lease !== null) setTimeout(() => borrows.end({ lease }), OUT_MS);
+  }
+
+  /** @param {any} wc @param {(granted: boolean) => void} answer */
+  function letInAndOut(wc, answer) {
+    const { kind, host, window } = targets.place(wc);
     const able = window.isFullScreenable();
     const quiet = hush(kind === 'webview' ? [wc, window, host] : [wc, window]);
     window.setFullScreenable(false);
