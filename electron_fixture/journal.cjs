@@ -36,7 +36,8 @@ class Journal {
     this.stale = [];
     /** @type {Object[]} Renderers that are gone; a reset does not forget them. */
     this.gone = [];
-    this.dropped = 0;
+    /** Number of the newest record that had to make room for newer ones: who asks for older ones cannot have them all. */
+    this.forgotten = 0;
   }
 
   /** Forgets the logs and counters of the trial that ended. */
@@ -47,7 +48,7 @@ class Journal {
     this.beforeInput = [];
     this.windowLog = [];
     this.stale = [];
-    this.dropped = 0;
+    this.forgotten = 0;
   }
 
   /**
@@ -62,8 +63,11 @@ class Journal {
     this.seq += 1;
     this.lastRecordAt = now();
     const numbered = Object.assign({ seq: this.seq }, record);
-    if (log.length < LIMIT) log.push(numbered);
-    else this.dropped += 1;
+    log.push(numbered);
+    if (log.length > LIMIT) {
+      const oldest = /** @type {any} */ (log.shift());
+      this.forgotten = Math.max(this.forgotten, oldest.seq);
+    }
     return numbered;
   }
 
@@ -135,4 +139,4 @@ class Journal {
   }
 }
 
-module.exports = { Journal, LIMIT, now };
+module.exports = { Journal, now };

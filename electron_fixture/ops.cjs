@@ -304,7 +304,7 @@ function createOps(stage, journal, registry) {
       gone: journal.gone,
       sick: sick(),
       windows: stage.windows(),
-      dropped: journal.dropped,
+      forgotten: journal.forgotten,
     };
   };
 

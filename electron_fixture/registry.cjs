@@ -9,8 +9,6 @@
 const fs = require('fs');
 const { ipcMain } = require('electron');
 
-const { LIMIT } = require('./journal.cjs');
-
 /**
  * @typedef {Object} Doc
  * @property {string} id
@@ -163,7 +161,6 @@ class Registry {
       this.journal.keep(this.journal.stale, Object.assign({ document: id, frame: doc.frame }, record));
       return;
     }
-    if (doc.log.length >= LIMIT) this.journal.dropped += 1;
     this.onRecord(doc, this.journal.keep(doc.log, record));
   }
 

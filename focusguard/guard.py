@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any, Literal
 
@@ -21,6 +21,7 @@ from focusguard.electron.errors import LaunchFailed
 from focusguard.electron.janitor import Janitor, janitor_or_own
 from focusguard.electron.launching import ElectronProcess, launch_electron, wait_for_port
 from focusguard.electron.runtimes import Runtime, runtime_at
+from focusguard.groups import single_error
 from focusguard.policy.borrow import Pace
 from focusguard.policy.effects import Report
 from focusguard.policy.guard import Guard as Policy
@@ -140,7 +141,7 @@ async def launch(
     chosen = runtime if isinstance(runtime, Runtime) else runtime_at(Path(runtime))
     hub = _hub(pace, limits, bridge_expected=bridge != "none")
     async with AsyncExitStack() as stack:
-        stack.enter_context(_plain_errors())
+        stack.enter_context(single_error())
         keeper = await stack.enter_async_context(janitor_or_own(janitor))
         extra = dict(env or {})
         if bridge != "none":
@@ -205,25 +206,13 @@ async def attach(
     """
     hub = _hub(pace, limits, bridge_expected=inspector_url is not None)
     async with AsyncExitStack() as stack:
-        stack.enter_context(_plain_errors())
+        stack.enter_context(single_error())
         upstream = await WebSocketUpstream.open(url)
         if inspector_url is not None:
             hub.link = await stack.enter_async_context(open_bridge_link(hub.bridge_said))
             await inspector.load(inspector_url, BRIDGE_SCRIPT, hub.link.env, waiting=False)
         async with _running(hub, upstream, port, token, wait_for_bridge=inspector_url is not None):
             yield RunningGuard(hub)
-
-
-@contextmanager
-def _plain_errors() -> Iterator[None]:
-    """One error leaves as itself, not as a group of one: task groups are an inner matter here."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        fault: BaseException = group
-        while isinstance(fault, BaseExceptionGroup) and len(fault.exceptions) == 1:
-            fault = fault.exceptions[0]
-        raise fault from None
 
 
 def _hub(pace: Pace, limits: Limits, *, bridge_expected: bool) -> Hub:

@@ -265,8 +265,14 @@ class Fixture:
         Args:
             since: Only records with a higher number.
             logs: False leaves the documents' logs out.
+
+        Raises:
+            FixtureError: Records that were asked for have had to make room for newer ones.
         """
-        return await self._ask(State, "state", since=since, logs=logs)
+        state = await self._ask(State, "state", since=since, logs=logs)
+        if logs and state.forgotten > since:
+            raise FixtureError(f"log-full: records up to {state.forgotten} are gone; ask for newer ones only")
+        return state
 
     async def settle(self, *, quiet: float = 0.06, timeout: float = 3.0) -> int:
         """Waits until no log has grown for a while.

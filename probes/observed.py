@@ -277,7 +277,7 @@ class State(Model):
         seq: Number of the newest record.
         accelerators: How often each menu accelerator fired.
         stale: Records that belong to the trial before the last reset and came in after it.
-        dropped: Records that were not kept because a log was full.
+        forgotten: Number of the newest record that a full log had to let go.
     """
 
     nonce: str | None
@@ -294,7 +294,7 @@ class State(Model):
     gone: list[Gone]
     sick: list[Sick]
     windows: list[WindowInfo]
-    dropped: int
+    forgotten: int
 
     def document(self, role: Role, *, guest: int | None = None, frame: str = "main") -> Document:
         """The one document of that place.

@@ -12,6 +12,7 @@ import click
 
 from focusguard.electron.errors import RigError
 from focusguard.errors import GuardError
+from focusguard.groups import first_error
 
 #: Sub-command -> (module, attribute, one line of help). The help stands here so that listing imports nothing.
 COMMANDS = {
@@ -115,9 +116,7 @@ def _report_group(group: BaseExceptionGroup[BaseException]) -> int:
     known, unknown = group.split((*OUR_ERRORS, click.ClickException))
     if known is None or unknown is not None:
         raise group
-    leaf: BaseException = known
-    while isinstance(leaf, BaseExceptionGroup):
-        leaf = leaf.exceptions[0]
+    leaf = first_error(known)
     _say(leaf)
     return leaf.exit_code if isinstance(leaf, click.ClickException) else 1
 

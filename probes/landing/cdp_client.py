@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 import json
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -212,18 +212,6 @@ async def open_client(endpoint: str) -> AsyncIterator[CdpClient]:
             with anyio.CancelScope(shield=True), anyio.move_on_after(2):
                 await connection.close()
             tasks.cancel_scope.cancel()
-
-
-@contextmanager
-def single_error() -> Iterator[None]:
-    """Lets the one error of a task group through as itself."""
-    try:
-        yield
-    except BaseExceptionGroup as group:
-        error: BaseException = group
-        while isinstance(error, BaseExceptionGroup) and len(error.exceptions) == 1:
-            error = error.exceptions[0]
-        raise error from None
 
 
 async def find_guest(client: CdpClient, url: str, *, timeout: float = 10.0) -> str:

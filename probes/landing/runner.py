@@ -22,9 +22,9 @@ from focusguard.electron.errors import RigError
 from focusguard.electron.janitor import Janitor, open_janitor
 from focusguard.electron.runtimes import REPOSITORY, Runtime
 from focusguard.errors import GuardError
+from focusguard.groups import single_error
 from probes.fixture import FixtureError
 from probes.landing.cases import Case, exists_in
-from probes.landing.cdp_client import single_error
 from probes.landing.controls import Break, run_controls
 from probes.landing.schema import (
     Control,

@@ -12,6 +12,7 @@ from typing import Any, get_args
 import anyio
 
 from focusguard.electron.person import Person
+from focusguard.groups import single_error
 from probes import observed
 from probes.fixture import Fixture, FixtureError
 from probes.landing.actions import NoSuchThingError, Performer, Point
@@ -23,7 +24,6 @@ from probes.landing.cdp_client import (
     attach_guest,
     find_guest,
     open_client,
-    single_error,
 )
 from probes.landing.observe import (
     PERSON_KEYS,

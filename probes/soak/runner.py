@@ -18,9 +18,10 @@ from focusguard.electron.janitor import Janitor, open_janitor
 from focusguard.electron.launching import launch_electron
 from focusguard.electron.person import Person
 from focusguard.electron.runtimes import Runtime
+from focusguard.groups import first_error
 from focusguard.policy.borrow import Pace
 from focusguard.policy.effects import Report
-from probes.fixture import FIXTURE, Fixture, FixtureGone, open_fixture_control
+from probes.fixture import FIXTURE, Fixture, FixtureError, open_fixture_control
 from probes.landing.cdp_client import (
     CdpClient,
     CdpClosedError,
@@ -104,10 +105,6 @@ class Tally:
         return (anyio.current_time() - self.began) * 1000
 
 
-class Trouble(Exception):
-    """The soak cannot go on; the message says why."""
-
-
 async def run(plan: Plan, progress: Progress) -> SoakResult:
     """Run the soak and its raw control."""
     began = anyio.current_time()
@@ -118,15 +115,14 @@ async def run(plan: Plan, progress: Progress) -> SoakResult:
         if plan.input_method is not None:
             env = await stack.enter_async_context(input_method(plan.input_method, display, janitor))
         tally = Tally({action.name: ActionCount(name=action.name, press=action.press) for action in ACTIONS})
-        because = ""
+        because, control = "", None
         try:
             async with _guarded(plan, display, janitor, tally, env) as (fixture, endpoint):
                 await _soak(plan, fixture, endpoint, display, tally, progress)
-        except (Trouble, FixtureGone, CdpClosedError) as trouble:
-            because = str(trouble)
-        control = None
-        if plan.control and not because:
-            control = await _control(plan, display, janitor, progress)
+            if plan.control:
+                control = await _control(plan, display, janitor, progress)
+        except* (FixtureError, CdpClosedError) as troubles:
+            because = str(first_error(troubles))
     return _result(plan, tally, control, because, anyio.current_time() - began)
 
 

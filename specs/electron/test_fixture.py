@@ -364,6 +364,25 @@ class TestStage:
         assert [record["type"] for record in state.stale] == ["keydown"]
         assert not any(document.records("keydown") for document in state.documents)
 
+    async def test_a_full_log_keeps_the_newest_and_says_so(self, app: Fixture) -> None:
+        await app.reset()
+        more = (
+            "const doc = Array.from(stage.registry.docs.values())[0];"
+            "const one = { nonce: null, t: 0, type: 'keydown', trusted: true, target: 'text' };"
+            "for (let left = %d; left > 0; left -= 1) stage.registry.record(doc.id, one);"
+        )
+        await app.execute("main-process", more % 25_000)
+        since = (await app.state(logs=False)).seq
+        await app.execute("main-process", more % 3)
+        assert (
+            sum(len(document.records("keydown")) for document in (await app.state(since=since)).documents)
+            == 3
+        )
+        with pytest.raises(FixtureError, match="log-full"):
+            await app.state()
+        await app.reset()
+        assert not (await app.state()).forgotten
+
 
 class TestControl:
     async def test_the_socket_is_for_this_user_alone(self) -> None:

@@ -194,6 +194,12 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
     tell(host, false, false);
   }
 
+  /** @param {HostState} state @param {any} guest */
+  function hush(state, guest) {
+    state.watched.add(guest);
+    tellSentry(guest, 'quiet(true)');
+  }
+
   /** @param {any} guest @param {string} call */
   function tellSentry(guest, call) {
     if (guest.isDestroyed()) return Promise.resolve();
@@ -246,10 +252,12 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
       }
       if (state.hushed) return;
       state.hushed = true;
-      for (const guest of pagesIn(host)) {
-        state.watched.add(guest);
-        tellSentry(guest, 'quiet(true)');
-      }
+      for (const guest of pagesIn(host)) hush(state, guest);
+    },
+    /** @param {any} host @param {any} guest it has another page now */
+    arrived: (host, guest) => {
+      const state = host && hosts.get(host.id);
+      if (state && state.hushed) hush(state, guest);
     },
     /** @param {any} host */
     restarted: (host) => {

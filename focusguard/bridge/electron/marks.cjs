@@ -7,9 +7,10 @@
  * not reach the app's own handlers twice, and Electron asks for `emit` by name each time.
  */
 
+const { evaluate } = require('./panes.cjs');
+
 const MARK_MS = 1500;
 const MIN_MARK_MS = 30;
-const WORLD = 73117;
 
 /**
  * @typedef {object} Watched
@@ -111,7 +112,7 @@ function createMarks(hooks) {
     };
     const bound = setTimeout(end, MARK_MS);
     const pause = new Promise((resolve) => setTimeout(resolve, MIN_MARK_MS));
-    Promise.all([wc.executeJavaScriptInIsolatedWorld(WORLD, [{ code: '0' }]), pause]).then(end, end);
+    Promise.all([evaluate(wc, '0'), pause]).then(end, end);
   }
 
   /**

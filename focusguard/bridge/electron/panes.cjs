@@ -39,6 +39,26 @@ function within(promise, ms, what) {
 }
 
 /**
+ * Runs something in a page that may still be loading. Electron by itself waits until everything that the page loads is
+ * there, which may never be (lib/browser/api/web-contents.ts); a document is enough here.
+ *
+ * @param {any} wc @param {string} code @param {{ own: boolean }} [world] own: the page's world instead of the bridge's
+ * @returns {Promise<any>}
+ */
+function evaluate(wc, code, world) {
+  const before = Object.getOwnPropertyDescriptor(wc, 'isLoadingMainFrame');
+  wc.isLoadingMainFrame = () => false;
+  try {
+    return Promise.resolve(world && world.own ? wc.executeJavaScript(code) : wc.executeJavaScriptInIsolatedWorld(WORLD, [{ code }]));
+  } catch (error) {
+    return Promise.reject(error);
+  } finally {
+    if (before) Object.defineProperty(wc, 'isLoadingMainFrame', before);
+    else delete wc.isLoadingMainFrame;
+  }
+}
+
+/**
  * @param {{ name: string, files: string[], probe: string }} script its global, its source, and a harmless call
  * @param {(page: any, message: any) => void} onMessage what it tells without being asked
  */
@@ -55,11 +75,7 @@ function createPanes(script, onMessage) {
     if (host.isDestroyed() || (host.isCrashed && host.isCrashed())) {
       return Promise.reject(failure('pane-unavailable', 'the host page is gone'));
     }
-    try {
-      return Promise.resolve(host.executeJavaScriptInIsolatedWorld(WORLD, [{ code }]));
-    } catch (error) {
-      return Promise.reject(error);
-    }
+    return evaluate(host, code);
   }
 
   /** @param {any} host */
@@ -147,7 +163,7 @@ function createPanes(script, onMessage) {
         }
         return 0;
       })()`;
-      return within(ask(host, `learnGuests('${type}')`).then(() => host.executeJavaScript(tellAll)), ms, 'host page');
+      return within(ask(host, `learnGuests('${type}')`).then(() => evaluate(host, tellAll, { own: true })), ms, 'host page');
     },
     /** @param {any} host */
     remove: (host) => {
@@ -164,4 +180,4 @@ function createPanes(script, onMessage) {
 const PANE = { name: '__focusguardPane', files: ['pane-place.js', 'pane-line.js', 'pane-hint.js', 'pane.js'], probe: 'composition()' };
 const SENTRY = { name: '__focusguardSentry', files: ['sentry.js'], probe: 'here()' };
 
-module.exports = { createPanes, failure, within, PANE, SENTRY, WORLD };
+module.exports = { createPanes, evaluate, failure, within, PANE, SENTRY };

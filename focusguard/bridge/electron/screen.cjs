@@ -8,7 +8,7 @@
  * that frame, and the person's field loses the focus: so it is held as for a press, and given back when the host is out.
  */
 
-const { WORLD } = require('./panes.cjs');
+const { evaluate } = require('./panes.cjs');
 
 const ENTER = 'enter-html-full-screen';
 const LEAVE = 'leave-html-full-screen';
@@ -79,7 +79,7 @@ function createScreen({ app, targets, within, borrows }) {
   /** @param {any} wc by a script: a page that is still in, or has not heard of its end */
   function leave(wc) {
     const code = 'document.fullscreenElement ? document.exitFullscreen().catch(() => 0) : 0';
-    return within(wc.executeJavaScriptInIsolatedWorld(WORLD, [{ code }]), SCRIPT_MS, 'page');
+    return within(evaluate(wc, code), SCRIPT_MS, 'page');
   }
 
   /** @param {any} wc @returns {boolean} whether it cannot be let in unseen */

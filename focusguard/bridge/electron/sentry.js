@@ -154,6 +154,17 @@
     root.inert = true;
   }
 
+  /** A page that has only just begun may be told before there is anything in it. */
+  let early = false;
+  if (!document.documentElement) {
+    new MutationObserver((_all, observer) => {
+      observer.disconnect();
+      if (early) quiet(true);
+    }).observe(document, { childList: true });
+  }
+  /** Whether the page was stopped while it loaded: Chromium then passes its `autofocus` over. */
+  let missed = false;
+
   /** The person composes no more. */
   function rest() {
     vigilant = false;
@@ -168,21 +179,26 @@
    */
   function quiet(on) {
     const root = document.documentElement;
-    if (!root) return { inert: false };
     vigilant = vigilant || on;
+    early = on && !root;
+    if (!root) return { inert: false };
     if (on && !inert && !root.inert) {
       const active = document.activeElement;
       const selection = document.getSelection();
       const untouched = (!active || active === document.body || active === root) && selection && selection.type === 'None';
       if (!untouched) return { inert: false };
+      missed = missed || document.readyState !== 'complete';
       inert = true;
       root.inert = true;
     } else if (!on && inert) {
       inert = false;
       root.inert = false;
       const nothing = !document.activeElement || document.activeElement === document.body;
+      const first = missed && document.querySelector('[autofocus]');
       if (stopped && stopped.isConnected && stopped !== document.body && nothing) stopped.focus({ preventScroll: true });
+      else if (first && nothing) /** @type {HTMLElement} */ (first).focus();
       stopped = null;
+      missed = false;
       if (vigilant) setTimeout(stopPage, LEAVE_MS);
     }
     return { inert };
