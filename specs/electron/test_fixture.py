@@ -71,6 +71,15 @@ async def test_the_app_has_the_embeddings_that_the_specs_run_on(app: Fixture, ru
     assert list(app.hello.embeddings) == embeddings_of(runtime.version)
 
 
+async def state_within(fixture: Fixture, seconds: float) -> State:
+    started = time.monotonic()
+    # The kernel needs a moment to take a process away.
+    await anyio.sleep(0.2)
+    state = await fixture.state()
+    assert time.monotonic() - started < seconds
+    return state
+
+
 class TestEveryEmbedding:
     async def test_opens_with_all_its_documents(self, fixture: Fixture) -> None:
         await fixture.reset()
@@ -186,7 +195,7 @@ class TestEveryEmbedding:
         await fixture.reset()
         pid = (await fixture.state()).guest(0, "cross-site").pid
         os.kill(pid, signal.SIGKILL)
-        state = await self.state_within(fixture, 5)
+        state = await state_within(fixture, 5)
         assert state.guest(0, "cross-site").status == "crashed"
         assert state.guest().status == "alive"
         # What is inside it goes too, sooner or later.
@@ -199,7 +208,7 @@ class TestEveryEmbedding:
         await fixture.reset()
         pid = (await fixture.state()).guest().pid
         os.kill(pid, signal.SIGKILL)
-        state = await self.state_within(fixture, 5)
+        state = await state_within(fixture, 5)
         assert state.guest().status == "crashed"
         assert str(pid) in (state.guest().error or "")
         assert state.host.status == "alive"
@@ -212,31 +221,6 @@ class TestEveryEmbedding:
         assert len(healed.documents) == len(PLACES)
         assert healed.guest().pid != pid
         assert not any(gone.open for gone in healed.gone)
-
-    async def test_a_stopped_renderer_holds_nothing_up(self, fixture: Fixture) -> None:
-        await fixture.reset()
-        pid = (await fixture.state()).guest(0, "nested").pid
-        os.kill(pid, signal.SIGSTOP)
-        try:
-            state = await self.state_within(fixture, 6)
-            assert state.guest(0, "nested").status == "stopped"
-            assert {document.status for document in state.documents if document.frame != "nested"} == {
-                "alive"
-            }
-            with pytest.raises(FixtureError, match=r"^stopped: document nested"):
-                await fixture.reset()
-        finally:
-            os.kill(pid, signal.SIGCONT)
-        await fixture.reset()
-
-    @staticmethod
-    async def state_within(fixture: Fixture, seconds: float) -> State:
-        started = time.monotonic()
-        # The kernel needs a moment to take a process away.
-        await anyio.sleep(0.2)
-        state = await fixture.state()
-        assert time.monotonic() - started < seconds
-        return state
 
 
 class TestFocus:
@@ -305,6 +289,22 @@ class TestStage:
         with pytest.raises(FixtureError, match=r"^no-room"):
             await app.add_guest()
         await app.open("webview")
+
+    async def test_a_stopped_renderer_holds_nothing_up(self, app: Fixture) -> None:
+        await app.reset()
+        pid = (await app.state()).guest(0, "nested").pid
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            state = await state_within(app, 6)
+            assert state.guest(0, "nested").status == "stopped"
+            assert {document.status for document in state.documents if document.frame != "nested"} == {
+                "alive"
+            }
+            with pytest.raises(FixtureError, match=r"^stopped: document nested"):
+                await app.reset()
+        finally:
+            os.kill(pid, signal.SIGCONT)
+        await app.reset()
 
     async def test_reset_brings_a_guest_home(self, app: Fixture) -> None:
         opened = await app.describe()

@@ -241,7 +241,7 @@ class TestGuarded:
                 sessions = await crowd(guarded, flying)
                 for session in sessions if calm else ():
                     await flying.ask("Runtime.evaluate", LISTEN, session)
-                # In a busy one, ten renderers that die among presses ended it too: 5 of 60 rounds, all after 80 answers.
+                # In a busy one, ten renderers that die among presses ended it too: 5 of 60 rounds, after 80 answers.
                 most = 30 if way == "its renderer dies" else 80
                 await take_off(flying, sessions, commands, (0, 30, most)[number % 3])
                 await destroy(guarded, way, flying, sessions)

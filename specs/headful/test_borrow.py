@@ -91,7 +91,7 @@ class TestTheTheft:
 class TestWhileThePersonTypes:
     @pytest.mark.parametrize(
         ("count", "rate", "end", "pace"),
-        [(800, 38, "press", 0), (300, 30, "release", 0), (300, 25, "press", 250)],
+        [(300, 38, "press", 0), (300, 30, "release", 0), (300, 25, "press", 250)],
     )
     async def test_nothing_is_lost_doubled_or_out_of_order(
         self, app: Bridged, person: Person, count: int, rate: int, end: Ending, pace: float
@@ -157,7 +157,7 @@ class TestWhileThePersonTypes:
 class TestARealKeyboardBroughtHome:
     async def test_each_key_is_the_same_as_without_a_borrow(self, app: Bridged, person: Person) -> None:
         """With the focus held in the guest, every key goes the long way; the page must not see a difference."""
-        plain = string.ascii_lowercase + string.digits + "`-=[]\\;',./ "
+        plain = "abmyz" + "0159" + "`-=[]\\;',./ "
         combinations = [*plain, *(f"shift+{key}" for key in "abz019`-=[]\\;',./")]
         combinations += [
             "Return",

@@ -24,7 +24,7 @@ Eventually = Callable[..., Awaitable[Any]]
 #: The ways in which a guest is not shown; each can still take keys.
 STATES = ("shown", "visibility: hidden", "opacity: 0", "display: none", "occluded", "minimised", "frozen")
 #: Those of them that give no frame.
-UNPAINTED = ("visibility: hidden", "display: none", "minimised")
+UNPAINTED = ("visibility: hidden", "minimised")
 SWALLOW = """for (const type of ['keydown', 'keypress', 'keyup', 'beforeinput', 'mousedown', 'mouseup', 'click'])
   window.addEventListener(type, globalThis.swallow = (event) => {
     event.preventDefault(); event.stopImmediatePropagation(); }, true); 0"""
