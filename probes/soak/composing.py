@@ -8,7 +8,8 @@ from difflib import SequenceMatcher
 
 from focusguard.electron.input_method import Engine
 
-#: Keys, and the text that they give; a space ends each word (pinyin takes it for the choice of the first candidate).
+#: Keys, and the text that they give. A space or Return ends each word: pinyin takes the one for the choice of the first
+#: candidate, anthy converts at a space and takes Return for the end.
 WORDS: dict[Engine, tuple[tuple[str, str], ...]] = {
     "pinyin": (
         ("nihao ", "你好"),
@@ -26,6 +27,14 @@ WORDS: dict[Engine, tuple[tuple[str, str], ...]] = {
         ("tjdnf ", "서울 "),
         ("clsrn ", "친구 "),
     ),
+    "anthy": (
+        ("watashi\n", "わたし"),
+        ("nihongo \n", "日本語"),
+        ("arigatou\n", "ありがとう"),
+        ("gakkou \n", "学校"),
+        ("sakura\n", "さくら"),
+        ("tomodachi\n", "ともだち"),
+    ),
 }
 
 
@@ -35,11 +44,13 @@ class Composed:
 
     Attributes:
         words: typed.
+        compositions: of which they are made.
         swallowed: of which no composition ever began: the input method was dead.
         broken: that began, and did not arrive as they were meant.
     """
 
     words: int
+    compositions: int
     swallowed: int
     broken: int
 
@@ -63,7 +74,7 @@ def judge(words: Sequence[str], got: str, began: int, due: int) -> Composed:
     if got != meant:
         missing = max(missing, 1)
     swallowed = min(missing, max(0, due - began))
-    return Composed(len(words), swallowed, missing - swallowed)
+    return Composed(len(words), due, swallowed, missing - swallowed)
 
 
 def compositions(engine: Engine, word: str) -> int:

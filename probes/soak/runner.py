@@ -170,6 +170,7 @@ def _compositions(plan: Plan, tally: Tally) -> Compositions | None:
     return Compositions(
         engine=plan.input_method,
         words=sum(each.words for each in tally.words),
+        compositions=sum(each.compositions for each in tally.words),
         swallowed=sum(each.swallowed for each in tally.words),
         broken=sum(each.broken for each in tally.words),
         reported=tally.reported,

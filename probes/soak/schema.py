@@ -70,6 +70,7 @@ class Compositions(Model):
     """What became of a person's words, with a real input method.
 
     Attributes:
+        compositions: of which the words are made: hangul closes one with every syllable.
         swallowed: words of which no composition began: the input method was dead.
         broken: words that began and did not arrive as they were meant.
         reported: how often the guard itself said that something of an input method was lost.
@@ -77,6 +78,7 @@ class Compositions(Model):
 
     engine: str
     words: int
+    compositions: int
     swallowed: int
     broken: int
     reported: int

@@ -13,7 +13,7 @@ from focusguard.electron.runtimes import Runtime
 from probes.soak.report_html import render_html
 from probes.soak.report_md import render_document
 from probes.soak.runner import Plan, run
-from probes.soak.schema import SoakResult
+from probes.soak.schema import Compositions, SoakResult
 
 pytestmark = pytest.mark.headful
 
@@ -24,6 +24,9 @@ async def test_a_thousand_keystrokes_and_none_is_lost(runtime: Runtime, tmp_path
     result = await run(Plan(runtime=runtime, keystrokes=KEYSTROKES), lambda *_: None)
     (tmp_path / "soak.html").write_text(render_html(result), "utf-8")
     assert f"| {runtime.version} | webview | textarea | 1,000 |" in render_document([result])
+    words = Compositions(engine="pinyin", words=9, compositions=9, swallowed=0, broken=1, reported=1)
+    composed = render_document([result.model_copy(update={"compositions": words})])
+    assert f"| {runtime.version} | pinyin | 25 | 9 | 9 | 0 | **1** | 1 |" in composed
     facts = result.model_dump_json(exclude={"timeline", "strokes_ms"}, indent=1)
     print(facts)
 

@@ -50,12 +50,12 @@ class TestComposing:
     @pytest.mark.parametrize(
         ("got", "began", "expected"),
         [
-            ("你好中国你好谢谢", 4, Composed(4, 0, 0)),
-            ("你好中国谢谢", 3, Composed(4, 1, 0)),
-            ("你好中国i好谢谢", 4, Composed(4, 0, 1)),
-            ("你好中你好谢谢", 4, Composed(4, 0, 1)),
-            ("", 0, Composed(4, 4, 0)),
-            ("你好中国你好谢谢x", 4, Composed(4, 0, 1)),
+            ("你好中国你好谢谢", 4, Composed(4, 4, 0, 0)),
+            ("你好中国谢谢", 3, Composed(4, 4, 1, 0)),
+            ("你好中国i好谢谢", 4, Composed(4, 4, 0, 1)),
+            ("你好中你好谢谢", 4, Composed(4, 4, 0, 1)),
+            ("", 0, Composed(4, 4, 4, 0)),
+            ("你好中国你好谢谢x", 4, Composed(4, 4, 0, 1)),
         ],
     )
     def test_words_by_what_became_of_them(self, got: str, began: int, expected: Composed) -> None:
