@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from functools import partial
 from typing import Any
 
 import anyio
 import pytest
+from anyio.abc import SocketAttribute, SocketStream
 
 from focusguard.electron.display import isolated_display
 from focusguard.electron.input_method import input_method
@@ -159,3 +161,68 @@ class TestWithinAWord:
 
     async def composing(self, desk: Desk) -> bool:
         return bool((await desk.app.ask("host.composition", webContentsId=desk.app.host))["open"])
+
+
+FIELD = "<!doctype html><title>Field</title><input id=field autofocus>"
+#: It takes the focus again and again while it loads, and an image of it never comes.
+ENDLESS = FIELD + (
+    "<script>field.onblur = null; const end = Date.now() + 1500;"
+    "(function again() { field.blur(); field.focus(); if (Date.now() < end) setTimeout(again, 40); })()</script>"
+    "<img src=/never>"
+)
+
+
+@asynccontextmanager
+async def pages(**named: str) -> AsyncIterator[str]:
+    """Serves pages by their names, and nothing, for ever, under any other."""
+
+    async def serve(stream: SocketStream) -> None:
+        async with stream:
+            name = (await stream.receive()).split()[1].decode().strip("/")
+            if name not in named:
+                await anyio.sleep_forever()
+            body = named[name].encode()
+            head = f"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: {len(body)}\r\n\r\n"
+            await stream.send(head.encode() + body)
+
+    async with (
+        await anyio.create_tcp_listener(local_host="127.0.0.1") as listener,
+        anyio.create_task_group() as tasks,
+    ):
+        tasks.start_soon(listener.serve, serve)
+        yield f"http://127.0.0.1:{listener.extra(SocketAttribute.local_port)}/"
+        tasks.cancel_scope.cancel()
+
+
+class TestAPageThatLoads:
+    async def test_it_may_take_as_long_as_it_likes(self, desk: Desk) -> None:
+        """Electron's own scripts wait until all of a page is there; what watches it may not."""
+        async with pages(endless=ENDLESS) as site:
+            await desk.type(desk.keys)
+            await desk.app.fixture.navigate(f"{site}endless", wait=False)
+            await anyio.sleep(0.4)
+            await desk.type(desk.keys)
+            assert await desk.value() == desk.word * 2
+            assert await loads(desk.app)
+
+    async def test_in_mid_word_it_gets_its_focus_when_the_word_is_over(
+        self, desk: Desk, eventually: Eventually
+    ) -> None:
+        async with pages(field=FIELD) as site:
+            half = 3 if desk.word == "你好" else 2
+            await desk.type(desk.keys[:half])
+            await desk.app.fixture.navigate(f"{site}field", wait=False)
+            await anyio.sleep(0.3)
+            await desk.type(desk.keys[half:])
+            assert await desk.value() == desk.word
+            await eventually(lambda: has_focus(desk.app))
+
+
+async def loads(app: Bridged) -> bool:
+    code = f"return electron.webContents.fromId({app.number()}).isLoadingMainFrame()"
+    return bool(await app.fixture.execute("main-process", code))
+
+
+async def has_focus(app: Bridged) -> bool:
+    ask = f"electron.webContents.fromId({app.number()}).executeJavaScript('document.activeElement.id')"
+    return bool(await app.fixture.execute("main-process", f"return {ask}") == "field")
