@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import SequenceMatcher
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +38,13 @@ def count(typed: Sequence[str], seen: Sequence[str]) -> Count:
     doubled = sum((got - wanted).values())
     in_order = longest_common(typed, seen)
     return Count(lost, doubled, len(typed) - lost - in_order)
+
+
+def missing(typed: Sequence[str], seen: Sequence[str]) -> list[int]:
+    """Which keystrokes are not there, by their places among those that were typed."""
+    matched = SequenceMatcher(None, typed, seen, autojunk=False).get_matching_blocks()
+    there = {block.a + offset for block in matched for offset in range(block.size)}
+    return [place for place in range(len(typed)) if place not in there]
 
 
 def longest_common(one: Sequence[str], other: Sequence[str]) -> int:

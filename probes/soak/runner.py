@@ -33,7 +33,7 @@ from probes.landing.cdp_client import (
 from probes.observed import Embedding, HostField, Record, State
 from probes.soak.actions import ACTIONS, Action, Agent, seen
 from probes.soak.composing import WORDS, Composed, compositions, judge
-from probes.soak.counting import count, spread
+from probes.soak.counting import count, missing, spread
 from probes.soak.schema import ActionCount, Compositions, Moment, RawControl, RuntimeFacts, SoakResult, Spread
 from probes.soak.xterm import place_xterm, sent_by_xterm
 
@@ -48,6 +48,9 @@ WARM_UP_SECONDS = 2.0
 JITTER = 0.4
 #: Where a key in the host page has not reached the person's field: the page itself, and the element of a guest.
 NO_FIELD = frozenset({"body", "iframe"})
+#: Of so many missing keystrokes in a batch it is said what was seen around them, so many milliseconds before and after.
+MOST_EXPLAINED = 3
+AROUND_MS = 120.0
 #: Seconds for the last keystrokes to arrive.
 SETTLE_SECONDS = 10.0
 
@@ -305,7 +308,8 @@ async def _type(
         tally.typed += len(text)
         # Agents pause between two of their actions while the batch is read: what is late must still be counted to it.
         async with turn:
-            await _read(plan, fixture, text, since, tally)
+            times = [(person.epoch_ns + stroke.at_ns) / 1e6 for stroke in downs]
+            await _read(plan, fixture, text, times, since, tally)
         done = tally.counts.values()
         progress(tally.typed, sum(each.done for each in done), tally.lost + tally.misdelivered + tally.leaked)
 
@@ -366,8 +370,10 @@ async def _watch_progress(plan: Plan, tally: Tally, progress: Progress) -> None:
         await anyio.sleep(0.5)
 
 
-async def _read(plan: Plan, fixture: Fixture, text: str, since: int, tally: Tally) -> None:
-    """Count what became of a batch."""
+async def _read(
+    plan: Plan, fixture: Fixture, text: str, times: Sequence[float], since: int, tally: Tally
+) -> None:
+    """Count what became of a batch; of what is missing, note what was seen around it."""
     got: list[str] = []
     state = await fixture.state(since=since)
     with anyio.move_on_after(SETTLE_SECONDS):
@@ -384,7 +390,27 @@ async def _read(plan: Plan, fixture: Fixture, text: str, since: int, tally: Tall
     written = await _written(fixture, state, plan.host_field)
     if counted.clean and not written.endswith(text):
         # Every key came, and yet the field did not take every character.
-        tally.lost += max(1, sum((Counter(text) - Counter(written[-len(text) :])).values()))
+        got = list(written[-len(text) :])
+        tally.lost += max(1, sum((Counter(text) - Counter(got)).values()))
+    for place in missing(text, got)[:MOST_EXPLAINED]:
+        what = f"{text[place]!r} is missing: {_around(state, times[place])}"
+        tally.moments.append(Moment(kind="broken", what=what, at_ms=tally.now()))
+
+
+def _around(state: State, at: float) -> str:
+    """What every page and the main process saw around a moment, in milliseconds from it."""
+    seen = [
+        (record.t - at, f"{each.role} {each.frame} {record.type} {record.target} {record.key or ''}")
+        for each in state.documents
+        for record in each.records()
+        if abs(record.t - at) < AROUND_MS
+    ]
+    seen += [
+        (record.t - at, f"main {record.role} {record.type} {record.key}")
+        for record in state.before_input
+        if abs(record.t - at) < AROUND_MS
+    ]
+    return "; ".join(f"{after:+.0f} {what}" for after, what in sorted(seen))
 
 
 def _count_strays(state: State, tally: Tally, *, composing: bool = False) -> None:

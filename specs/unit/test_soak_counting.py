@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from probes.soak.composing import Composed, compositions, judge
-from probes.soak.counting import Count, count, longest_common, spread
+from probes.soak.counting import Count, count, longest_common, missing, spread
 
 TEXT = st.text("abc", max_size=12)
 
@@ -64,3 +64,10 @@ class TestComposing:
     def test_hangul_composes_each_syllable(self) -> None:
         assert compositions("hangul", "한글 ") == 2
         assert compositions("pinyin", "你好") == 1
+
+
+def test_which_are_missing() -> None:
+    assert missing("abcabc", "abcabc") == []
+    assert missing("abcabc", "abcac") == [4]
+    assert missing("abc", "xbcc") == [0]
+    assert missing("ab", "") == [0, 1]

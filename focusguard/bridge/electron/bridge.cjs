@@ -313,6 +313,8 @@ function run(api, electron, path, token) {
     };
     wc.on('did-navigate', () => {
       composed();
+      panes.renewed(id);
+      sentries.renewed(id);
       // Its scripts run now, and may take the focus long before all of the page is there.
       adopt(wc);
       if (link.ready()) composing.arrived(targets.place(wc).host, wc);

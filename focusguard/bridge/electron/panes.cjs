@@ -6,6 +6,8 @@ const path = require('path');
 
 const WORLD = 73117;
 const ABSENT = '__absent__';
+/** A page that goes to another while a script is put into it never answers. */
+const PLACE_MS = 5000;
 
 /** @param {string} name */
 function read(name) {
@@ -93,17 +95,17 @@ function createPanes(script, onMessage) {
     const state = entry(host);
     if (!state.injecting) {
       if (source === null) source = script.files.map(read).join('\n');
+      const placing = within(run(host, `(() => {${source}\n})();0`), PLACE_MS, 'page').then(
+        (value) => {
+          listen(host);
+          return value;
+        },
+      );
       const done = () => {
-        state.injecting = null;
+        if (state.injecting === placing) state.injecting = null;
       };
-      state.injecting = run(host, `(() => {${source}\n})();0`).then((value) => {
-        done();
-        listen(host);
-        return value;
-      }, (error) => {
-        done();
-        throw error;
-      });
+      state.injecting = placing;
+      placing.then(done, done);
     }
     return state.injecting;
   }
@@ -143,7 +145,13 @@ function createPanes(script, onMessage) {
     /** @param {any} host @param {string} call @param {number} ms */
     call: (host, call, ms) => within(ask(host, call), ms, 'host page'),
     /** @param {any} host */
-    ensure: (host) => within(ask(host, script.probe), 5000, 'page').catch(() => undefined),
+    ensure: (host) => {
+      const heard = () => {
+        // It may have been put there just before the main process heard of the document.
+        if (!host.isDestroyed() && !entry(host).listening) listen(host);
+      };
+      return within(ask(host, script.probe), PLACE_MS, 'page').then(heard, () => undefined);
+    },
     /**
      * Lets the pane learn which element holds which guest: only the page's own world knows the number.
      * @param {any} host @param {number} ms
@@ -173,6 +181,13 @@ function createPanes(script, onMessage) {
     },
     /** @param {number} id of a page that has been destroyed */
     forget: (id) => hosts.delete(id),
+    /** @param {number} id of a page that has another document now: nothing of the old one will answer */
+    renewed: (id) => {
+      const state = hosts.get(id);
+      if (!state) return;
+      state.injecting = null;
+      state.listening = 0;
+    },
     pages: () => Array.from(hosts.keys()),
   };
 }
