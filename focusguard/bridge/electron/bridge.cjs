@@ -9,6 +9,8 @@
 const KEY = Symbol.for('focusguard.bridge');
 /** How often a page that is in no window is looked for. */
 const APART_MS = 250;
+/** A page that asks before its first script is the window's own so long after. */
+const COMMIT_MS = 20;
 const store = /** @type {any} */ (process);
 
 if (!store[KEY]) {
@@ -84,7 +86,7 @@ function run(api, electron, path, token) {
   const { createPanes, failure, within, PANE, SENTRY } = require('./panes.cjs');
   const { createTargets } = require('./targets.cjs');
   const { createBorrows } = require('./borrow.cjs');
-  const { createShields } = require('./shields.cjs');
+  const { createPreload } = require('./preloads.cjs');
   const { createComposing } = require('./composing.cjs');
   const { createViews } = require('./views.cjs');
   const { createDialogs } = require('./dialogs.cjs');
@@ -97,7 +99,8 @@ function run(api, electron, path, token) {
 
   const targets = createTargets(electron, api);
   const event = (/** @type {string} */ name, /** @type {object} */ params) => link.event(name, params);
-  const shields = createShields(electron);
+  const shields = createPreload(electron, 'shield.js');
+  const newborns = createPreload(electron, 'newborn.js');
   const panes = createPanes(PANE, (host, message) => borrows.onPaneMessage(host, message));
   const sentries = createPanes(SENTRY, (guest, message) => {
     // A view talks to the input method by itself: what changes in it does no harm, except during a composition.
@@ -107,7 +110,18 @@ function run(api, electron, path, token) {
   const composing = createComposing({
     panes, sentries, pagesIn: targets.pagesIn, sinceKey: () => borrows.sinceKey(),
     broken: (host, how) => event('composition.broken', { hostWebContentsId: host.id, how }),
-    tell: (host, open, active) => event('composition', { hostWebContentsId: host.id, open, active }),
+    tell: (host, open, active) => {
+      if (active) newborns.start();
+      else if (!composing.anywhere()) newborns.stop();
+      event('composition', { hostWebContentsId: host.id, open, active });
+    },
+  });
+  electron.ipcMain.on('focusguard:newborn', (/** @type {any} */ question) => {
+    const wc = question.sender;
+    const { host } = targets.place(wc);
+    const due = link.ready() && composing.isActive(host) && targets.pagesIn(host).indexOf(wc) >= 0;
+    question.returnValue = due;
+    if (due) setTimeout(() => composing.arrived(host, wc, true), COMMIT_MS);
   });
   const borrows = createBorrows({
     targets, panes, marks: () => marks, event, nudge: composing.nudge, composition: composing.changed, restarted: composing.restarted,
@@ -317,7 +331,7 @@ function run(api, electron, path, token) {
       sentries.renewed(id);
       // Its scripts run now, and may take the focus long before all of the page is there.
       adopt(wc);
-      if (link.ready()) composing.arrived(targets.place(wc).host, wc);
+      if (link.ready()) composing.arrived(targets.place(wc).host, wc, false);
       changed();
       repair();
     });
@@ -365,6 +379,7 @@ function run(api, electron, path, token) {
       popups.stop();
       views.stop();
       shields.stop();
+      newborns.stop();
       marks.stop();
       for (const scripts of [panes, sentries]) {
         for (const id of scripts.pages()) {

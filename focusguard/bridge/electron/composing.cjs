@@ -30,6 +30,8 @@ const WORD_MS = 1000;
 const STEP_MS = 4;
 /** For a page that can be told at all. */
 const RELEASE_MS = 25;
+/** Longest that a page which has just begun waits for room to take the focus. */
+const NEWBORN_MS = 2000;
 
 /** @param {number} ms @returns {Promise<void>} */
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -194,12 +196,6 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
     tell(host, false, false);
   }
 
-  /** @param {HostState} state @param {any} guest */
-  function hush(state, guest) {
-    state.watched.add(guest);
-    tellSentry(guest, 'quiet(true)');
-  }
-
   /** @param {any} guest @param {string} call */
   function tellSentry(guest, call) {
     if (guest.isDestroyed()) return Promise.resolve();
@@ -252,13 +248,21 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
       }
       if (state.hushed) return;
       state.hushed = true;
-      for (const guest of pagesIn(host)) hush(state, guest);
+      for (const guest of pagesIn(host)) {
+        state.watched.add(guest);
+        tellSentry(guest, 'quiet(true)');
+      }
     },
-    /** @param {any} host @param {any} guest it has another page now */
-    arrived: (host, guest) => {
+    /** @param {any} host @param {any} guest it has another page now @param {boolean} born it was made inert when it began */
+    arrived: async (host, guest, born) => {
       const state = host && hosts.get(host.id);
-      if (state && state.hushed) hush(state, guest);
+      if (!state || !(born || state.hushed)) return;
+      state.watched.add(guest);
+      await tellSentry(guest, born ? 'newborn()' : 'quiet(true)');
+      if (born && !state.open) await room(host, guest, NEWBORN_MS);
     },
+    /** Whether anybody composes, or has just done so. */
+    anywhere: () => Array.from(hosts.values()).some((state) => state.open || Date.now() - state.at < ACTIVE_MS),
     /** @param {any} host */
     restarted: (host) => {
       const state = stateOf(host);

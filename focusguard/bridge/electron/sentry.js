@@ -164,6 +164,14 @@
   }
   /** Whether the page was stopped while it loaded: Chromium then passes its `autofocus` over. */
   let missed = false;
+  let born = false;
+
+  /** The page has been made inert before its first script (see newborn.js). */
+  function newborn() {
+    born = true;
+    missed = true;
+    return quiet(true);
+  }
 
   /** The person composes no more. */
   function rest() {
@@ -182,6 +190,7 @@
     vigilant = vigilant || on;
     early = on && !root;
     if (!root) return { inert: false };
+    if (on && born && root.inert) inert = true;
     if (on && !inert && !root.inert) {
       const active = document.activeElement;
       const selection = document.getSelection();
@@ -199,6 +208,7 @@
       else if (first && nothing) /** @type {HTMLElement} */ (first).focus();
       stopped = null;
       missed = false;
+      born = false;
       if (vigilant) setTimeout(stopPage, LEAVE_MS);
     }
     return { inert };
@@ -206,6 +216,7 @@
 
   world[NAME] = {
     next,
+    newborn,
     quiet,
     rest,
     stop: () => {
