@@ -17,6 +17,8 @@ const { createLedger } = require('./ledger.cjs');
 const TYPING_MS = 200;
 const END_MS = 500;
 const HOME_MS = 300;
+/** What the pane has handed over is nowhere else: a page that is only slow is waited for. */
+const STRAYS_MS = 10000;
 /** Longest time that the focus is left in a guest for an agent. */
 const TAKE_MS = 5000;
 const KEYS_MS = 25;
@@ -50,6 +52,7 @@ const MAX_QUEUE = 2000;
  * @property {NodeJS.Timeout | null} detach
  * @property {boolean} attached the debugger was attached from here
  * @property {boolean} fetching strays are on their way here: no real key may pass before them
+ * @property {(() => void) | null} giveUp ends the wait for them: their page is gone
  * @property {number} moving presses of the person in another guest, of which the pane has not heard yet
  * @property {NodeJS.Timeout | null} straying the pane holds strays until the agent's keys are done: the same
  * @property {{ passed: number, seen: number }} counted keys let through, and keys the page had seen by then
@@ -90,7 +93,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, resta
     const id = host.id;
     /** @type {Place} */
     const place = {
-      host, home: host, leases: new Map(), queue: [], flushing: false, asking: false, fetching: false, moving: 0, straying: null,
+      host, home: host, leases: new Map(), queue: [], flushing: false, asking: false, fetching: false, giveUp: null, moving: 0, straying: null,
       exact: null, detach: null, attached: false,
       counted: { passed: 0, seen: 0 },
       ledger: createLedger((input) => deliver(place, input)),
@@ -104,6 +107,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, resta
       if (!main || same) return;
       place.ledger.forget();
       forgetStraying(place);
+      if (place.giveUp) place.giveUp();
       for (const lease of place.leases.values()) lease.reloaded = true;
     });
     return place;
@@ -287,12 +291,18 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, resta
     try {
       const passed = marks().passed(place.host);
       const count = place.counted.seen + passed - place.counted.passed;
-      const answer = await panes.call(place.host, `takeStrays(${count}, ${KEYS_MS})`, HOME_MS);
-      recount(place, answer, passed);
-      place.queue = answer.strays.concat(place.queue);
+      const gone = new Promise((resolve) => {
+        place.giveUp = () => resolve(null);
+      });
+      const answer = await Promise.race([panes.call(place.host, `takeStrays(${count}, ${KEYS_MS})`, STRAYS_MS), gone]);
+      if (answer) {
+        recount(place, answer, passed);
+        place.queue = answer.strays.concat(place.queue);
+      }
     } catch (error) {
-      // The page is gone or hangs, and the strays with it.
+      // The page hangs, and the strays with it.
     } finally {
+      place.giveUp = null;
       place.fetching = false;
       flush(place);
     }

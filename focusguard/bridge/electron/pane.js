@@ -458,20 +458,47 @@
     if (keyWaiters.size) for (const wake of Array.from(keyWaiters)) wake();
     // A Tab that reaches this page is the person's own.
     if (event.key === 'Tab' && !taken() && deepActive().element === (home && home.element)) leaveUntil = 0;
-    // A release may be late, so it holds nothing up; what comes after a press or a character may not overtake it.
-    if (!strays.some((one) => one.type !== 'keyUp') && !isStray()) return;
+    if (!goesAstray()) return;
     event.stopImmediatePropagation();
     event.preventDefault();
-    if (event.type === 'keypress' && strays.length && strays[strays.length - 1].type === 'keyDown') return;
-    const first = !strays.some((one) => one.type !== 'keyUp');
-    strays.push({
-      type: event.type === 'keydown' ? 'keyDown' : event.type === 'keyup' ? 'keyUp' : 'char',
-      key: event.key, code: event.code, location: event.location, isAutoRepeat: event.repeat,
+    keepStray({
+      type: event.type, key: event.key, code: event.code, location: event.location, isAutoRepeat: event.repeat,
       shift: event.shiftKey, control: event.ctrlKey, alt: event.altKey, meta: event.metaKey,
       modifiers: MODIFIERS.filter((name) => event.getModifierState(name)).map((name) => name.toLowerCase()),
     });
+  }
+
+  /**
+   * The shield asks before any listener of the page hears of a key: one that comes back later must not be heard twice.
+   * @param {any} question whose `detail` is the key, as JSON
+   */
+  function onAskedKey(question) {
+    if (!goesAstray()) return;
+    question.preventDefault();
+    const key = JSON.parse(question.detail);
+    if (key.type === 'keydown') {
+      keysSeen += 1;
+      lastKeyAt = now();
+      lastCode = key.code;
+      charDue = '';
+    }
+    for (const wake of Array.from(keyWaiters)) wake();
+    keepStray(key);
+  }
+
+  /** A release may be late, so it holds nothing up; what comes after a press or a character may not overtake it. */
+  function goesAstray() {
+    return strays.some((one) => one.type !== 'keyUp') || isStray();
+  }
+
+  /** @param {any} key with the type of its event */
+  function keepStray(key) {
+    if (key.type === 'keypress' && strays.length && strays[strays.length - 1].type === 'keyDown') return;
+    const first = !strays.some((one) => one.type !== 'keyUp');
+    const type = key.type === 'keydown' ? 'keyDown' : key.type === 'keyup' ? 'keyUp' : 'char';
+    strays.push(Object.assign(key, { type }));
     if (!taken()) tellStrays();
-    else if (first && event.type !== 'keyup') tell({ event: 'straying' });
+    else if (first && type !== 'keyUp') tell({ event: 'straying' });
   }
 
   /** While an agent has the focus for its keys they wait: sent out now, they would only stray again. */
@@ -525,6 +552,7 @@
     const prefix = shielded ? 'focusguard:' : '';
     for (const type of FOCUS_EVENTS) on(prefix + type, onFocusEvent);
     on(prefix + 'change', onChange);
+    if (shielded) on('focusguard:key', onAskedKey);
     if (shielded) on('focusguard:told', (/** @type {any} */ event) => onTold(event, event.detail, targetOf(event)));
     on('input', onInput);
     for (const type of ['keydown', 'keypress', 'keyup']) on(type, onKey);

@@ -5,7 +5,8 @@
  *
  * The pane comes into a page that has long been running, and Chromium calls the listeners of the window's own
  * `blur` and `focus` in the order of their registration: without this file a page would see those two.
- * The pane lives in another world, so the two talk through events on the same nodes.
+ * The pane lives in another world, so the two talk through events on the same nodes. It is asked about keys too: one
+ * that has gone astray comes again, and the page shall hear of it once.
  */
 (() => {
   let armed = false;
@@ -30,5 +31,22 @@
     target.dispatchEvent(question);
     if (question.defaultPrevented) event.stopImmediatePropagation();
   }
+  const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'CapsLock', 'NumLock', 'AltGraph'];
+  /** @param {KeyboardEvent} event */
+  function askKey(event) {
+    const target = event.composedPath()[0] || event.target;
+    if (!armed || !event.isTrusted || !target) return;
+    const detail = JSON.stringify({
+      type: event.type, key: event.key, code: event.code, location: event.location, isAutoRepeat: event.repeat,
+      shift: event.shiftKey, control: event.ctrlKey, alt: event.altKey, meta: event.metaKey,
+      modifiers: MODIFIERS.filter((name) => event.getModifierState(name)).map((name) => name.toLowerCase()),
+    });
+    const question = new CustomEvent('focusguard:key', { detail, bubbles: true, cancelable: true, composed: true });
+    target.dispatchEvent(question);
+    if (!question.defaultPrevented) return;
+    event.stopImmediatePropagation();
+    event.preventDefault();
+  }
+  for (const type of ['keydown', 'keypress', 'keyup']) window.addEventListener(type, /** @type {any} */ (askKey), true);
   for (const type of ['blur', 'focus', 'focusin', 'focusout', 'change']) window.addEventListener(type, ask, true);
 })();
