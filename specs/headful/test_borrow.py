@@ -115,7 +115,8 @@ class TestWhileThePersonTypes:
             file=sys.stderr,
         )
         assert state.host.values["textarea"] == text
-        assert "".join(state.host.keys(target="textarea")) == text
+        # Of a key that first went astray too, even a listener that comes before all others hears once.
+        assert "".join(state.host.keys()) == "".join(state.host.keys(target="textarea")) == text
         assert [document.name for document in state.having("keydown", "keypress")] == ["host"]
         assert len(ends) > count / rate
         assert {ended.reason for ended in ends} <= {"returned", "at-home"}
