@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -154,6 +154,8 @@ class Borrower:
         self._bridge = BridgeHands(wire)
         self._without_bridge = without_bridge
         self._hosts: dict[int, Lock] = {}
+        #: Guest -> presses of agents that the bridge has not confirmed to know of.
+        self._announced: Counter[str] = Counter()
         self.metrics = BorrowMetrics()
 
     def needed(self, guest: Guest) -> bool:
@@ -216,8 +218,19 @@ class Borrower:
         A view that takes the focus while it navigates keeps it if the person has just pressed into it, and a press of
         an agent looks the same there.
         """
-        if not guest.inner and self._wire.bridge_here:
-            self._wire.post(Bridge("press.expect", {"webContentsId": guest.web_contents_id}))
+        if guest.inner or not self._wire.bridge_here:
+            return
+
+        def heard(_: object) -> None:
+            self._announced[guest.target_id] -= 1
+
+        self._announced[guest.target_id] += 1
+        expect = Bridge("press.expect", {"webContentsId": guest.web_contents_id})
+        self._wire.flows.start(call(expect, BRIDGE_SECONDS), heard, heard)
+
+    def announcing(self, guest: Guest) -> bool:
+        """Whether the bridge may not have heard of a press yet, which may be quicker than its announcement."""
+        return self._announced[guest.target_id] > 0
 
     def begin(self, guest: Guest, *, take: bool) -> Flow[Lease]:
         """Have the person's focus noted, and with `take` moved into the guest.

@@ -552,7 +552,9 @@ class Guard:
 
     def _bridge_told(self, event: effects.BridgeTold) -> None:
         if event.event == "person.acted":
-            self._dialogs.person_acted(self.tree.by_web_contents(int(event.params.get("webContentsId", -1))))
+            pressed = self.tree.by_web_contents(int(event.params.get("webContentsId", -1)))
+            if pressed is None or not self._borrower.announcing(pressed):
+                self._dialogs.person_acted(pressed)
             return
         if event.event == "download.begun":
             self._downloads.begun(event.params)

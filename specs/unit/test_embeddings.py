@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from focusguard.policy import effects
 from specs.unit.strokes import (
     FINGER,
     KEY,
@@ -20,7 +21,7 @@ from specs.unit.strokes import (
     key,
     shows,
 )
-from specs.unit.transcript import Client, GuestPage, Transcript
+from specs.unit.transcript import CHOOSER, Client, GuestPage, Transcript
 
 VIEWS = ("browser-view", "web-contents-view")
 WINDOWS = ("window", "offscreen")
@@ -305,3 +306,18 @@ class TestOffscreen:
         error = agent.hears_error(1, "browser_refused", session="S1")
         assert "touches" in error["message"]
         t.silence()
+
+
+@pytest.mark.parametrize("kind", VIEWS)
+def test_a_press_that_is_quicker_than_its_announcement_is_not_the_persons(kind: str) -> None:
+    t, guest, agent = begin(kind)
+    awake(t, guest, agent)
+    t.hears_at_once = False
+    agent.says(1, MOUSE, PRESS, session="S1")
+    t.app.gets(MOUSE, PRESS, session="S1").answers()
+    t.app.calls.clear()
+    t.bridge.tells("person.acted", webContentsId=guest.web_contents_id)
+    assert not t.app.calls
+    t.feed(effects.BridgeAnswered(t.unheard.pop(), {}, None))
+    t.bridge.tells("person.acted", webContentsId=guest.web_contents_id)
+    t.app.gets(CHOOSER, {"enabled": False}, session=guest.session).answers()

@@ -291,6 +291,8 @@ class Transcript:
         self.reports: list[effects.Report] = []
         self.announced: list[int] = []  # presses that the bridge was told of; it only takes note of them
         self.sees_presses = True
+        self.hears_at_once = True  # the bridge confirms announced presses; else they wait in `unheard`
+        self.unheard: list[int] = []
         self._serial = 0
         self.take(self.guard.start())
         if start:
@@ -321,7 +323,7 @@ class Transcript:
                     (about_presses if about else self.app.calls).append(call)
                 case effects.AskBridge(request, "press.expect", params):
                     self.announced.append(params["webContentsId"])
-                    announcements.append(request)
+                    (announcements if self.hears_at_once else self.unheard).append(request)
                 case effects.AskBridge(request, method, params):
                     self.bridge.calls.append(Call(request, method, params, None, self, _to_bridge=True))
                 case effects.StartTimer(timer, seconds):
