@@ -217,6 +217,17 @@ class TestAPageThatLoads:
             assert await desk.value() == desk.word
             await eventually(lambda: has_focus(desk.app))
 
+    async def test_an_agent_that_comes_finds_it_ready(self, desk: Desk) -> None:
+        root = (await desk.app.guest()).root
+        async with pages(field=FIELD) as site:
+            await desk.type(desk.keys)
+            assert await desk.value() == desk.word  # and no syllable is open
+            await desk.app.fixture.navigate(f"{site}field", wait=False)
+            await anyio.sleep(0.1)
+            await desk.app.ask("host.room", webContentsId=desk.app.number(), longestMs=1500)
+            await focus_node(partial(desk.app.client.send, session=root), "#field")
+            assert await has_focus(desk.app)
+
 
 async def loads(app: Bridged) -> bool:
     code = f"return electron.webContents.fromId({app.number()}).isLoadingMainFrame()"

@@ -121,7 +121,7 @@ function run(api, electron, path, token) {
     const { host } = targets.place(wc);
     const due = link.ready() && composing.isActive(host) && targets.pagesIn(host).indexOf(wc) >= 0;
     question.returnValue = due;
-    if (due) setTimeout(() => composing.arrived(host, wc, true), COMMIT_MS);
+    if (due) setTimeout(composing.begins(host, wc), COMMIT_MS);
   });
   const borrows = createBorrows({
     targets, panes, marks: () => marks, event, nudge: composing.nudge, composition: composing.changed, restarted: composing.restarted,
@@ -331,7 +331,7 @@ function run(api, electron, path, token) {
       sentries.renewed(id);
       // Its scripts run now, and may take the focus long before all of the page is there.
       adopt(wc);
-      if (link.ready()) composing.arrived(targets.place(wc).host, wc, false);
+      if (link.ready()) composing.arrived(targets.place(wc).host, wc);
       changed();
       repair();
     });

@@ -52,6 +52,7 @@ const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
  * @property {NodeJS.Timeout | null} later
  * @property {NodeJS.Timeout | null} rest
  * @property {Set<any>} watched guests that are kept quiet for as long as the person composes word after word
+ * @property {Set<number>} born guests whose page was made inert when it began, and has not been let go since
  * @property {boolean} hushed they have been told to be quiet now
  */
 
@@ -72,7 +73,7 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
   function stateOf(host) {
     let state = hosts.get(host.id);
     if (!state) {
-      state = { open: false, owed: false, at: -Infinity, began: -Infinity, whole: false, stirred: -Infinity, bypassed: -Infinity, nudging: false, planned: null, again: false, calm: null, later: null, rest: null, watched: new Set(), hushed: false };
+      state = { open: false, owed: false, at: -Infinity, began: -Infinity, whole: false, stirred: -Infinity, bypassed: -Infinity, nudging: false, planned: null, again: false, calm: null, later: null, rest: null, watched: new Set(), born: new Set(), hushed: false };
       hosts.set(host.id, state);
     }
     return state;
@@ -181,8 +182,10 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
     state.hushed = false;
     let done = Promise.resolve();
     for (const guest of state.watched) {
-      const told = tellSentry(guest, 'quiet(false)');
-      if (guest === first) done = Promise.race([told, pause(RELEASE_MS)]);
+      const born = state.born.delete(guest.id);
+      const told = tellSentry(guest, born ? 'letGo()' : 'quiet(false)');
+      // What an agent does in a page that is still inert fails.
+      if (guest === first) done = born ? told : Promise.race([told, pause(RELEASE_MS)]);
     }
     return done.then(() => were);
   }
@@ -253,13 +256,19 @@ function createComposing({ panes, sentries, pagesIn, sinceKey, tell, broken }) {
         tellSentry(guest, 'quiet(true)');
       }
     },
-    /** @param {any} host @param {any} guest it has another page now @param {boolean} born it was made inert when it began */
-    arrived: async (host, guest, born) => {
-      const state = host && hosts.get(host.id);
-      if (!state || !(born || state.hushed)) return;
+    /** @param {any} host @param {any} guest its page begins, inert @returns {() => Promise<any>} for when that is the window's own */
+    begins: (host, guest) => {
+      const state = stateOf(host);
+      state.born.add(guest.id);
       state.watched.add(guest);
-      await tellSentry(guest, born ? 'newborn()' : 'quiet(true)');
-      if (born && !state.open) await room(host, guest, NEWBORN_MS);
+      return () => (state.open ? tellSentry(guest, 'newborn()') : room(host, guest, NEWBORN_MS));
+    },
+    /** @param {any} host @param {any} guest it has another page now */
+    arrived: (host, guest) => {
+      const state = host && hosts.get(host.id);
+      if (!state || !state.hushed) return;
+      state.watched.add(guest);
+      tellSentry(guest, 'quiet(true)');
     },
     /** Whether anybody composes, or has just done so. */
     anywhere: () => Array.from(hosts.values()).some((state) => state.open || Date.now() - state.at < ACTIVE_MS),

@@ -154,23 +154,29 @@
     root.inert = true;
   }
 
+  let born = false;
   /** A page that has only just begun may be told before there is anything in it. */
   let early = false;
   if (!document.documentElement) {
     new MutationObserver((_all, observer) => {
       observer.disconnect();
       if (early) quiet(true);
+      else if (born) letGo();
     }).observe(document, { childList: true });
   }
   /** Whether the page was stopped while it loaded: Chromium then passes its `autofocus` over. */
   let missed = false;
-  let born = false;
 
   /** The page has been made inert before its first script (see newborn.js). */
   function newborn() {
     born = true;
     missed = true;
     return quiet(true);
+  }
+
+  function letGo() {
+    newborn();
+    return quiet(false);
   }
 
   /** The person composes no more. */
@@ -189,7 +195,7 @@
     const root = document.documentElement;
     vigilant = vigilant || on;
     early = on && !root;
-    if (!root) return { inert: false };
+    if (!root) return { inert: false }; // and of a newborn it stays noted
     if (on && born && root.inert) inert = true;
     if (on && !inert && !root.inert) {
       const active = document.activeElement;
@@ -217,6 +223,7 @@
   world[NAME] = {
     next,
     newborn,
+    letGo,
     quiet,
     rest,
     stop: () => {
