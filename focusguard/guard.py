@@ -6,18 +6,18 @@ import secrets
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypedDict, cast
 
 import anyio
 
 from focusguard.bridge import BRIDGE_SCRIPT
 from focusguard.bridge.link import open_bridge_link
 from focusguard.cdp.limits import DEFAULT_LIMITS, Limits
-from focusguard.cdp.targets import shown_page
+from focusguard.cdp.targets import Guest, shown_page
 from focusguard.cli import version
 from focusguard.electron import inspector
 from focusguard.electron.display import Display
-from focusguard.electron.errors import LaunchFailed
+from focusguard.electron.errors import LaunchFailed, UpstreamFailed
 from focusguard.electron.janitor import Janitor, janitor_or_own
 from focusguard.electron.launching import ElectronProcess, launch_electron, wait_for_port
 from focusguard.electron.runtimes import Runtime, runtime_at
@@ -27,7 +27,7 @@ from focusguard.policy.effects import Report
 from focusguard.policy.guard import Guard as Policy
 from focusguard.policy.guard import Options
 from focusguard.proxy.hub import Hub
-from focusguard.proxy.upstream import PipeUpstream, Upstream, UpstreamFailed, WebSocketUpstream
+from focusguard.proxy.upstream import PipeUpstream, Upstream, WebSocketUpstream
 
 #: Seconds for keys and buttons to go up and for borrows to be returned when the guard stops.
 SETTLE_SECONDS = 2.0
@@ -35,6 +35,26 @@ SETTLE_SECONDS = 2.0
 START_SECONDS = 30.0
 
 BridgeMode = Literal["preload", "app", "inject", "none"]
+
+
+class _SometimesOfAGuest(TypedDict, total=False):
+    canAccessOpener: bool
+    subtype: str
+    parentFrameId: str
+
+
+class GuestInfo(_SometimesOfAGuest):
+    """A guest as clients see it: CDP's `Target.TargetInfo` of a page."""
+
+    targetId: str
+    type: str
+    title: str
+    url: str
+    attached: bool
+    browserContextId: str
+
+
+GuestCallback = Callable[[GuestInfo], object]
 
 
 class RunningGuard:
@@ -59,16 +79,34 @@ class RunningGuard:
         return self._hub.browser_url
 
     @property
+    def address(self) -> str:
+        """The same HTTP endpoint as an ordinary URL, for clients that send `headers` with every request."""
+        return f"http://127.0.0.1:{self._hub.server.access.port}"
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """What a client sends to be let in where the token is not in the path; empty where none is asked for."""
+        token = self._hub.server.access.token
+        return {"Authorization": f"Bearer {token}"} if token is not None else {}
+
+    @property
     def bridge(self) -> dict[str, Any] | None:
         """What the bridge said of itself; None in the weaker mode without one."""
         return self._hub.guard.domain.bridge
 
-    def guests(self) -> list[dict[str, Any]]:
+    def guests(self) -> list[GuestInfo]:
         """The guests that clients see now, as CDP target infos."""
-        return [shown_page(guest, attached=False) for guest in self._hub.guard.tree.ready()]
+        return [_info(guest) for guest in self._hub.guard.tree.ready()]
 
-    async def wait_for_guests(self, count: int = 1, *, seconds: float = 20.0) -> list[dict[str, Any]]:
+    async def wait_for_guests(self, count: int = 1, *, seconds: float = 20.0) -> list[GuestInfo]:
         """Wait until at least so many guests are there.
+
+        Args:
+            count: how many.
+            seconds: the bound.
+
+        Returns:
+            All that are there then.
 
         Raises:
             TimeoutError: they did not come in time.
@@ -79,8 +117,36 @@ class RunningGuard:
         return self.guests()
 
     def watch(self, watcher: Callable[[Report], None]) -> None:
-        """Have a function called for everything that the guard reports: guests, clients, borrows, refusals."""
+        """Have a function called for everything that the guard reports: guests, clients, borrows, refusals.
+
+        It is called between two messages and must not block. What it raises is logged; the guard goes on.
+        """
         self._hub.watchers.append(watcher)
+
+    def on_guest(self, opened: GuestCallback | None = None, closed: GuestCallback | None = None) -> None:
+        """Have functions called when a guest comes and when it goes, as `watch` does.
+
+        Args:
+            opened: called with each guest that clients see; for those that are there already, at once.
+            closed: called with each of these as it was last, when clients no longer see it.
+        """
+        there: dict[str, Guest] = {}
+
+        def take(guest: Guest) -> None:
+            there[guest.target_id] = guest
+            if opened is not None:
+                opened(_info(guest))
+
+        def watcher(report: Report) -> None:
+            target = str(report.facts.get("targetId", ""))
+            if report.kind == "guest.ready" and target in self._hub.guard.tree.guests and target not in there:
+                take(self._hub.guard.tree.guests[target])
+            elif report.kind == "guest.gone" and (guest := there.pop(target, None)) and closed is not None:
+                closed(_info(guest))
+
+        self.watch(watcher)
+        for guest in self._hub.guard.tree.ready():
+            take(guest)
 
     def metrics(self) -> dict[str, Any]:
         """Counts and borrow times, as `FocusGuard.getMetrics` gives them."""
@@ -136,7 +202,7 @@ async def launch(
     Raises:
         focusguard.electron.errors.LaunchFailed: the app cannot be started, or ended before it was guarded; the message
             has what it said.
-        UpstreamFailed: the app's CDP endpoint did not answer.
+        focusguard.electron.errors.UpstreamFailed: the app's CDP endpoint, or its bridge, did not answer.
     """
     chosen = runtime if isinstance(runtime, Runtime) else runtime_at(Path(runtime))
     hub = _hub(pace, limits, bridge_expected=bridge != "none")
@@ -201,7 +267,7 @@ async def attach(
         The guard.
 
     Raises:
-        UpstreamFailed: nothing answers at `url`.
+        focusguard.electron.errors.UpstreamFailed: nothing answers at `url`.
         focusguard.electron.errors.LaunchFailed: the bridge cannot be loaded.
     """
     hub = _hub(pace, limits, bridge_expected=inspector_url is not None)
@@ -213,6 +279,10 @@ async def attach(
             await inspector.load(inspector_url, BRIDGE_SCRIPT, hub.link.env, waiting=False)
         async with _running(hub, upstream, port, token, wait_for_bridge=inspector_url is not None):
             yield RunningGuard(hub)
+
+
+def _info(guest: Guest) -> GuestInfo:
+    return cast(GuestInfo, shown_page(guest, attached=False))
 
 
 def _hub(pace: Pace, limits: Limits, *, bridge_expected: bool) -> Hub:

@@ -29,3 +29,7 @@ class ForeignDisplay(RigError):
 
 class LaunchFailed(RigError):
     """Electron did not start, or ended before it was ready."""
+
+
+class UpstreamFailed(RigError):
+    """The app's CDP endpoint, or its bridge, cannot be reached."""

@@ -119,7 +119,12 @@ class Hub:
         if report.kind == "guard.started":
             self.started.set()
         for watcher in list(self.watchers):
-            watcher(report)
+            try:
+                watcher(report)
+            except (
+                Exception
+            ):  # a fault of somebody else's function must not end a client or the app's connection
+                _log.exception("a watcher failed on %s", report.kind)
 
     # -- the app -----------------------------------------------------------------------------------------------------
     async def run_upstream(self, upstream: Upstream) -> None:

@@ -12,13 +12,11 @@ import anyio
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.exceptions import ConnectionClosed, InvalidHandshake
 
+from focusguard.electron.errors import UpstreamFailed
+
 #: Largest read at once, bytes.
 CHUNK = 1 << 20
 CONNECT_SECONDS = 10.0
-
-
-class UpstreamFailed(Exception):
-    """The app's CDP endpoint cannot be reached; the message says what to do."""
 
 
 class Upstream(Protocol):
