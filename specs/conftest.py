@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import signal
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, get_args
@@ -149,6 +150,13 @@ def eventually() -> Eventually:
         raise AssertionError(f"did not come true within {seconds:g} s (last: {value!r}): {said}")
 
     return wait
+
+
+@pytest.fixture
+def temporary() -> Iterator[Path]:
+    """A folder for TMPDIR of a program that is run; a socket's path in it must not be longer than 107 bytes."""
+    with tempfile.TemporaryDirectory(prefix="fg", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture
