@@ -20,6 +20,7 @@ COMMANDS = {
     "attach": ("focusguard.cli.run", "attach", "Guard an app that runs already, through its debugging port."),
     "probe": ("focusguard.cli.probe", "probe", "Measure where agent input lands, raw and guarded."),
     "soak": ("focusguard.cli.soak", "soak", "Have a person type on while agents do everything they can."),
+    "doctor": ("focusguard.cli.doctor", "doctor", "Check what the guard needs here, and in an app."),
     "electron": ("focusguard.cli.electron", "electron", "List, install and find Electron runtimes."),
 }
 #: Errors whose message is all that a user needs.

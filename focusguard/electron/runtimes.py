@@ -29,8 +29,11 @@ DEFAULT = "33.2.1"
 ELECTRON_VARIABLE = "FOCUSGUARD_ELECTRON"
 #: Electron finds its fuse wire by this text inside the executable (electron/fuses, constants.ts).
 FUSE_SENTINEL = b"dL7pKGdnNz796PbbjQWNKmHXBZaB9tsX"
-#: Fuse numbers in Electron's schema version 1.
+#: Fuse numbers in Electron's schema version 1 (@electron/fuses, FuseV1Options).
+FUSE_NODE_OPTIONS = 2
 FUSE_NODE_INSPECTOR_ARGUMENTS = 3
+FUSE_ASAR_INTEGRITY = 4
+FUSE_ONLY_ASAR = 5
 FUSE_BROWSER_V8_SNAPSHOT = 6
 MANIFEST = "focusguard-runtime.json"
 REPOSITORY = Path(__file__).resolve().parents[2]
@@ -314,6 +317,29 @@ def read_fuses(data: bytes) -> str:
         return ""
     start = at + len(FUSE_SENTINEL)
     return data[start + 2 : start + 2 + data[start + 1]].decode("ascii", "replace")
+
+
+def fuses_at(executable: Path) -> dict[int, bool] | None:
+    """The fuses of an executable, by number; those that its Electron no longer has are left out.
+
+    Returns:
+        None where it has no fuse wire, as before Electron 12.
+
+    Raises:
+        ValueError: The wire is of a version that is not known, or cut off.
+    """
+    with executable.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        at = data.find(FUSE_SENTINEL)
+        if at < 0:
+            return None
+        start = at + len(FUSE_SENTINEL)
+        version, length = (*data[start : start + 2], 0, 0)[:2]
+        if version != 1:
+            raise ValueError(f"fuse wire version {version} is unknown")
+        wire = data[start + 2 : start + 2 + length]
+    if len(wire) < length:
+        raise ValueError("the fuse wire is cut off")
+    return {number: state == ord("1") for number, state in enumerate(wire) if state in b"01"}
 
 
 def file_sha256(path: Path) -> str:
