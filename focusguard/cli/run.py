@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import sys
+import time
 import urllib.error
 import urllib.request
+from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any
@@ -29,6 +32,8 @@ SHOWN = (
     "bridge.lost",
     "fault",
 )
+#: Within so many seconds one page is told of only once that it has changed.
+REPEAT_SECONDS = 1.0
 
 _PORT = click.option(
     "--port", type=click.IntRange(0, 65535), default=0, help="The guard's port; 0 takes a free one."
@@ -138,17 +143,42 @@ def _browser_url(endpoint: str) -> str:
 
 
 async def _show(starting: AbstractAsyncContextManager[RunningGuard], as_json: bool) -> None:
-    async with starting as guard:
-        guard.watch(lambda report: _log(report, as_json))
+    stopped = "interrupted"
+    try:
+        async with starting as guard:
+            log = Log(as_json)
+            guard.watch(log)
+            if as_json:
+                _print_json(
+                    {"endpoint": guard.endpoint, "wsEndpoint": guard.ws_endpoint, "bridge": guard.bridge}
+                )
+            else:
+                click.echo(_how_to_connect(guard))
+            stopped = await _until_over(guard, log)
         if as_json:
-            _print_json({"endpoint": guard.endpoint, "wsEndpoint": guard.ws_endpoint, "bridge": guard.bridge})
+            _print_json({"ended": stopped})
         else:
-            click.echo(_how_to_connect(guard))
-        reason = await guard.wait_until_lost()
-    if as_json:
-        _print_json({"ended": reason})
-    else:
-        click.echo(f"ended: {reason}")
+            click.echo(f"ended: {stopped}")
+    except Exception as error:
+        stopped = str(error)
+        raise
+    finally:
+        # The last line, however it ends: who reads the lines knows that the app is gone and none will follow.
+        if as_json and not isinstance(sys.exception(), BrokenPipeError):
+            _print_json({"stopped": stopped})
+
+
+async def _until_over(guard: RunningGuard, log: Log) -> str:
+    """Wait until the app is gone.
+
+    Raises:
+        BrokenPipeError: nobody reads what is printed any more.
+    """
+    while guard.lost is None:
+        if log.broken is not None:
+            raise log.broken
+        await anyio.sleep(0.05)
+    return guard.lost
 
 
 def _how_to_connect(guard: RunningGuard) -> str:
@@ -167,12 +197,44 @@ def _how_to_connect(guard: RunningGuard) -> str:
     )
 
 
-def _log(report: Report, as_json: bool) -> None:
-    if as_json:
-        _print_json({"event": report.kind, **report.facts})
-    elif report.kind in SHOWN:
-        facts = "  ".join(f"{name}={value}" for name, value in report.facts.items() if value is not None)
-        click.echo(f"{report.kind:14} {facts}")
+class Log:
+    """Prints what the guard reports, as it comes.
+
+    Attributes:
+        broken: set once nobody reads it any more.
+    """
+
+    def __init__(self, as_json: bool, clock: Callable[[], float] = time.monotonic) -> None:
+        self.broken: BrokenPipeError | None = None
+        self._as_json = as_json
+        self._clock = clock
+        self._changed: dict[object, float] = {}
+
+    def __call__(self, report: Report) -> None:
+        """Print a report, where it is one that this log shows."""
+        try:
+            if self._as_json and not self._repeats(report):
+                _print_json({"event": report.kind, **report.facts})
+            elif not self._as_json and report.kind in SHOWN:
+                facts = "  ".join(
+                    f"{name}={value}" for name, value in report.facts.items() if value is not None
+                )
+                click.echo(f"{report.kind:14} {facts}")
+        except BrokenPipeError as error:
+            self.broken = error
+
+    def _repeats(self, report: Report) -> bool:
+        """Whether the same was printed a moment ago: a page that loads tells several times that it has changed."""
+        page = report.facts.get("webContentsId")
+        if report.kind == "bridge.target.gone":
+            self._changed.pop(page, None)
+        if report.kind != "bridge.target.changed":
+            return False
+        now = self._clock()
+        if now - self._changed.get(page, -REPEAT_SECONDS) < REPEAT_SECONDS:
+            return True
+        self._changed[page] = now
+        return False
 
 
 def _print_json(value: dict[str, Any]) -> None:

@@ -1,0 +1,151 @@
+"""What `focusguard run` prints: its last line, and pages that change all the time. No Electron."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import anyio
+import click
+import pytest
+
+from focusguard import cli
+from focusguard.cli import run as command
+from focusguard.electron.errors import LaunchFailed, UpstreamFailed
+from focusguard.guard import RunningGuard
+from focusguard.policy.effects import Report
+from specs.proxy.fake_app import FakeApp, running
+
+
+@asynccontextmanager
+async def guarding(app: FakeApp) -> AsyncIterator[RunningGuard]:
+    async with running(app=app) as started:
+        yield RunningGuard(started.hub)
+
+
+def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+
+class TestLastLine:
+    async def test_after_the_app_has_ended(self, capsys: pytest.CaptureFixture[str]) -> None:
+        app = FakeApp()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(command._show, guarding(app), True)
+            await anyio.sleep(0.2)
+            app.go()
+        printed = lines(capsys)
+        assert set(printed[0]) == {"endpoint", "wsEndpoint", "bridge"}
+        assert printed[-2:] == [{"ended": app.reason}, {"stopped": app.reason}]
+
+    async def test_after_an_interruption(self, capsys: pytest.CaptureFixture[str]) -> None:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(command._show, guarding(FakeApp()), True)
+            await anyio.sleep(0.2)
+            tasks.cancel_scope.cancel()
+        printed = lines(capsys)
+        assert printed[-1] == {"stopped": "interrupted"}
+        assert [line for line in printed if "ended" in line] == []
+
+    async def test_after_a_start_that_failed(self, capsys: pytest.CaptureFixture[str]) -> None:
+        @asynccontextmanager
+        async def failing() -> AsyncIterator[RunningGuard]:
+            raise LaunchFailed("the app ended before it was guarded")
+            yield
+
+        with pytest.raises(LaunchFailed):
+            await command._show(failing(), True)
+        assert lines(capsys) == [{"stopped": "the app ended before it was guarded"}]
+
+    async def test_for_people_there_is_none(self, capsys: pytest.CaptureFixture[str]) -> None:
+        app = FakeApp()
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(command._show, guarding(app), False)
+            await anyio.sleep(0.2)
+            app.go()
+        assert capsys.readouterr().out.endswith(f"\nended: {app.reason}\n")
+
+    async def test_where_nobody_reads_any_more_it_ends(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        printed: list[Any] = []
+
+        def broken(text: str) -> None:
+            printed.append(text)
+            if len(printed) > 1:
+                raise BrokenPipeError
+
+        monkeypatch.setattr(click, "echo", broken)
+        ended = anyio.Event()
+
+        async def show(guard: RunningGuard) -> None:
+            @asynccontextmanager
+            async def given() -> AsyncIterator[RunningGuard]:
+                yield guard
+
+            with pytest.raises(BrokenPipeError):
+                await command._show(given(), True)
+            ended.set()
+
+        async with running() as started, anyio.create_task_group() as tasks:
+            tasks.start_soon(show, RunningGuard(started.hub))
+            await anyio.sleep(0.1)
+            assert not ended.is_set()
+            async with started.client():
+                with anyio.fail_after(5):
+                    await ended.wait()
+
+
+class TestRepeats:
+    @pytest.fixture
+    def now(self) -> list[float]:
+        return [100.0]
+
+    @pytest.fixture
+    def log(self, now: list[float]) -> command.Log:
+        return command.Log(True, clock=lambda: now[0])
+
+    @staticmethod
+    def changed(page: int) -> Report:
+        return Report("bridge.target.changed", {"webContentsId": page})
+
+    def test_a_page_that_changes_is_told_of_once_a_second(
+        self, log: command.Log, now: list[float], capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for step in (0, 0.3, 0.5, 0.3, 0.7):  # 100.0 100.3 100.8 101.1 101.8
+            now[0] += step
+            log(self.changed(3))
+        assert len(lines(capsys)) == 2
+
+    def test_other_pages_and_other_reports_are_told_of(
+        self, log: command.Log, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        for _ in range(2):
+            log(self.changed(3))
+            log(self.changed(4))
+            log(Report("bridge.composition", {"webContentsId": 3}))
+        told = [(line["event"], line["webContentsId"]) for line in lines(capsys)]
+        assert told.count(("bridge.target.changed", 3)) == 1
+        assert told.count(("bridge.target.changed", 4)) == 1
+        assert told.count(("bridge.composition", 3)) == 2
+
+    def test_a_page_that_is_gone_is_forgotten(
+        self, log: command.Log, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        log(self.changed(3))
+        log(Report("bridge.target.gone", {"webContentsId": 3}))
+        log(self.changed(3))
+        assert [line["event"].rpartition(".")[2] for line in lines(capsys)] == ["changed", "gone", "changed"]
+
+
+class TestErrors:
+    def test_an_app_that_does_not_answer_is_one_line(
+        self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        @click.command()
+        def failing() -> None:
+            raise UpstreamFailed("the app's bridge did not answer within 30 s")
+
+        monkeypatch.setattr(cli.LazyGroup, "get_command", lambda *_: failing)
+        assert cli._run(["anything"]) == 1
+        assert capsys.readouterr().err == "focusguard: the app's bridge did not answer within 30 s\n"
