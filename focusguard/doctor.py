@@ -28,6 +28,7 @@ from focusguard.bridge.link import BridgeLink, open_bridge_link
 from focusguard.electron import input_method, inspector
 from focusguard.electron.display import isolated_display
 from focusguard.electron.errors import DisplayFailed, RigError, RuntimeMissing
+from focusguard.electron.janitor import open_janitor
 from focusguard.electron.launching import ElectronProcess, launch_electron, wait_for_port
 from focusguard.electron.runtimes import (
     FUSE_ASAR_INTEGRITY,
@@ -327,35 +328,38 @@ async def starting(subject: Subject, bridge: Bridge) -> list[Finding]:
 
 @asynccontextmanager
 async def _started(subject: Subject, bridge: Bridge) -> AsyncIterator[tuple[ElectronProcess, BridgeLink]]:
-    with TemporaryDirectory(prefix="focusguard-doctor-") as folder:
+    async with AsyncExitStack() as stack:
+        stack.enter_context(single_error())
+        keeper = await stack.enter_async_context(open_janitor())
         app = subject.app
         if not subject.given:
-            app = Path(folder)
+            app = Path(stack.enter_context(TemporaryDirectory(prefix="focusguard-doctor-")))
+            keeper.watch_path(app)
+            stack.callback(keeper.release_path, app)
             (app / "package.json").write_text(json.dumps({"name": "idle", "main": "idle.cjs"}))
             (app / "idle.cjs").write_text(IDLE_APP)
-        async with AsyncExitStack() as stack:
-            stack.enter_context(single_error())
-            place = await stack.enter_async_context(isolated_display())
-            link = await stack.enter_async_context(open_bridge_link(lambda _event: None))
-            env = dict(link.env)
-            if bridge != "app":
-                del env["FOCUSGUARD_BRIDGE"]
-            process = await stack.enter_async_context(
-                launch_electron(
-                    subject.runtime,
-                    app,
-                    env=env,
-                    display=place,
-                    debugging="pipe" if subject.runtime.has_debugging_pipe else "port",
-                    require=BRIDGE_SCRIPT if bridge == "preload" else None,
-                    switches=[inspector.WAIT_SWITCH] if bridge == "inject" else (),
-                    await_port=False,
-                )
+        place = await stack.enter_async_context(isolated_display(janitor=keeper))
+        link = await stack.enter_async_context(open_bridge_link(lambda _event: None, janitor=keeper))
+        env = dict(link.env)
+        if bridge != "app":
+            del env["FOCUSGUARD_BRIDGE"]
+        process = await stack.enter_async_context(
+            launch_electron(
+                subject.runtime,
+                app,
+                env=env,
+                display=place,
+                debugging="pipe" if subject.runtime.has_debugging_pipe else "port",
+                require=BRIDGE_SCRIPT if bridge == "preload" else None,
+                switches=[inspector.WAIT_SWITCH] if bridge == "inject" else (),
+                await_port=False,
+                janitor=keeper,
             )
-            if bridge == "inject":
-                url = await inspector.wait_for_inspector(process.output_tail, lambda: process.returncode)
-                await inspector.load(url, BRIDGE_SCRIPT, link.env, waiting=True)
-            yield process, link
+        )
+        if bridge == "inject":
+            url = await inspector.wait_for_inspector(process.output_tail, lambda: process.returncode)
+            await inspector.load(url, BRIDGE_SCRIPT, link.env, waiting=True)
+        yield process, link
 
 
 class _Answers:

@@ -34,6 +34,7 @@ from focusguard.bridge.messages import (
     Request,
     Welcome,
 )
+from focusguard.electron.errors import LaunchFailed
 from focusguard.electron.janitor import Janitor
 
 HELLO_SECONDS = 5.0
@@ -287,6 +288,9 @@ async def open_bridge_link(
 
     Yields:
         The link. Start the app with `link.env` added to its environment.
+
+    Raises:
+        LaunchFailed: no socket can be made in the temporary folder.
     """
     folder = Path(tempfile.mkdtemp(prefix="focusguard-"))
     if janitor is not None:
@@ -295,7 +299,12 @@ async def open_bridge_link(
     try:
         folder.chmod(0o700)
         link = BridgeLink(folder / "bridge.sock", on_message)
-        listener = await anyio.create_unix_listener(link.path, mode=0o600)
+        try:
+            listener = await anyio.create_unix_listener(link.path, mode=0o600)
+        except OSError as error:  # a path of more than 107 bytes, above all
+            raise LaunchFailed(
+                f"no socket for the bridge can be made at {link.path}: {error}; set TMPDIR to another, shorter path"
+            ) from error
         async with listener, anyio.create_task_group() as tasks:
             tasks.start_soon(link._deliver_local)
             tasks.start_soon(listener.serve, link._serve_peer)

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
 
+import anyio.to_thread
 import pytest
 
 from focusguard import doctor
 from focusguard.doctor import State, Subject
-from focusguard.electron import reaper
-from focusguard.electron.runtimes import FUSE_NODE_INSPECTOR_ARGUMENTS, FUSE_NODE_OPTIONS, Runtime, fuses_at
+from focusguard.electron import inspector, reaper
+from focusguard.electron.runtimes import (
+    FUSE_NODE_INSPECTOR_ARGUMENTS,
+    FUSE_NODE_OPTIONS,
+    Runtime,
+    fuses_at,
+    set_fuses,
+)
 from probes.fixture import FIXTURE
 
 pytestmark = pytest.mark.electron
@@ -60,7 +68,7 @@ class TestCommand:
         (rig_app / "start.js").write_text("require('electron').app.exit(7);\n")
         code, findings = examined("--electron", str(runtime.executable), str(rig_app), temporary=temporary)
         assert code == 1
-        assert "ended with 7" in findings["bridge"]["found"]
+        assert [each["name"] for each in findings.values() if "ended with 7" in each["found"]]
         assert list(temporary.glob("focusguard-*")) == []
 
 
@@ -77,6 +85,52 @@ class TestBridge:
     async def test_an_app_that_requires_it(self, runtime: Runtime) -> None:
         findings = await doctor.starting(Subject(runtime, FIXTURE, given=True), "app")
         assert [finding.state for finding in findings] == [State.OK, State.OK]
+
+
+@pytest.fixture(scope="module")
+def packaged(runtime: Runtime, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """An executable of another name, with its app inside."""
+    folder = tmp_path_factory.mktemp("packaged") / "my-app"
+    shutil.copytree(runtime.executable.parent, folder, ignore=shutil.ignore_patterns("focusguard-*", "app*"))
+    shutil.copytree(FIXTURE, folder / "resources" / "app", ignore=shutil.ignore_patterns("node_modules"))
+    return (folder / runtime.executable.name).rename(folder / "my-app")
+
+
+class TestPackaged:
+    """Electron takes it for a packaged app by its name."""
+
+    @pytest.mark.parametrize("bridge", ["preload", "inject", "app"])
+    async def test_it_ignores_what_node_options_ask_for(
+        self, packaged: Path, monkeypatch: pytest.MonkeyPatch, bridge: doctor.Bridge
+    ) -> None:
+        monkeypatch.setattr(doctor, "START_SECONDS", 5.0)
+        subject = await anyio.to_thread.run_sync(doctor.subject_of, None, packaged)
+        endpoint, found = await doctor.starting(subject, bridge)
+        assert endpoint.state is State.OK
+        assert found.state is (State.BAD if bridge == "preload" else State.OK)
+        assert ("try --bridge inject" in found.advice) is (bridge == "preload")
+
+    @pytest.mark.parametrize("bridge", ["preload", "inject"])
+    async def test_a_control_a_build_that_forbids_it(
+        self, packaged: Path, monkeypatch: pytest.MonkeyPatch, bridge: doctor.Bridge
+    ) -> None:
+        if fuses_at(packaged) is None:
+            assert doctor.fuses(packaged, bridge).state is State.OK  # Electron 9 has none to forbid it with
+            return
+        monkeypatch.setattr(doctor, "START_SECONDS", 3.0)
+        monkeypatch.setattr(inspector, "START_SECONDS", 3.0)
+        whole = packaged.read_bytes()
+        off = {FUSE_NODE_OPTIONS: False, FUSE_NODE_INSPECTOR_ARGUMENTS: False}
+        packaged.write_bytes(set_fuses(whole, off))
+        try:
+            told = doctor.fuses(packaged, bridge)
+            findings = await doctor.starting(doctor.subject_of(None, packaged), bridge)
+        finally:
+            packaged.write_bytes(whole)
+        assert told.state is State.BAD
+        assert told.found == "NODE_OPTIONS off, --inspect off, ASAR integrity off"
+        assert findings[-1].state is State.BAD
+        assert ("its build forbids it (fuse nodeCliInspect)" in findings[-1].found) is (bridge == "inject")
 
 
 class TestRealExecutables:

@@ -6,6 +6,7 @@ import json
 import stat
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 import anyio
@@ -15,6 +16,7 @@ from anyio.abc import SocketStream
 from focusguard.bridge import BRIDGE_SCRIPT, link
 from focusguard.bridge.link import BridgeLink, open_bridge_link
 from focusguard.bridge.messages import Answer, BridgeEvent, Connected, Lost, Notice
+from focusguard.electron.errors import LaunchFailed
 
 pytestmark = pytest.mark.anyio
 
@@ -98,6 +100,17 @@ class TestTheDoor:
             folder = opened.path.parent
             assert folder.exists()
         assert not folder.exists()
+
+    async def test_a_folder_too_deep_for_a_socket_is_named(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        deep = tmp_path / ("d" * 100)
+        deep.mkdir()
+        monkeypatch.setattr("tempfile.tempdir", str(deep))
+        with pytest.raises(LaunchFailed, match="set TMPDIR to another, shorter path"):
+            async with open_bridge_link(lambda _event: None):
+                pass
+        assert list(deep.iterdir()) == []
 
     async def test_the_callers_own_error_comes_out_as_it_is(self) -> None:
         with pytest.raises(KeyError, match="mine"):
