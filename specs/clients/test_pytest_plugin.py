@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from focusguard.electron import reaper
+from focusguard.electron.install import ensure_runtime
 from focusguard.electron.runtimes import Runtime
 from probes.fixture import FIXTURE
 
@@ -23,6 +24,8 @@ PAGE = ROOT / "docs" / "testing-your-app.md"
 #: Bounds a run of pytest within these specs.
 SECONDS = 150
 LONGEST = 30
+#: Playwright's own clicks need `element.checkVisibility`, which Chromium has since 105.
+PLAYWRIGHT_CLICKS = int(ensure_runtime().version.partition(".")[0]) >= 22
 
 ANYIO = """
 import pytest
@@ -106,6 +109,8 @@ class TestLoading:
 
 @pytest.mark.headful
 class TestExample:
+    __test__ = PLAYWRIGHT_CLICKS
+
     @pytest.mark.parametrize("plugin", ["asyncio", "anyio"])
     def test_it_passes_and_leaves_nothing(self, inner: Inner, plugin: str) -> None:
         inner.pytester.makeconftest(ANYIO if plugin == "anyio" else "")
@@ -195,6 +200,11 @@ class TestOtherKinds:
         inner.pytester.makepyfile(ASYNC_FIXTURE.format(plugin=plugin, library=library, fixture=fixture))
         inner.run().assert_outcomes(passed=1, failed=1)
         assert inner.left() == []
+
+
+@pytest.mark.headful
+class TestSynchronous:
+    __test__ = PLAYWRIGHT_CLICKS
 
     def test_in_ordinary_tests_and_fixtures(self, inner: Inner) -> None:
         inner.pytester.makepyfile(SYNCHRONOUS)
