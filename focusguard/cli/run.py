@@ -71,6 +71,8 @@ def run(
 ) -> None:
     """Start an Electron app with its guest pages behind the guard; ends when the app ends.
 
+    With --json the first line has the endpoints, the others what the guard reports, and the last one why it stopped.
+
     \b
     Examples:
       focusguard run -- /usr/bin/my-app
