@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup tools probe test lint format specs fidelity-part fidelity soak bench clean
+.PHONY: help setup tools probe test test-clients lint format specs fidelity-part fidelity soak bench clean
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -36,7 +36,10 @@ format: tools ## Bring the Python into shape
 	$(VENV)/bin/ruff format .
 
 specs: tools ## Run the specs
-	$(PYTHON) -m pytest -m "not bench and not fidelity" -n 2 --dist loadfile --no-loadscope-reorder $(ARGS)
+	$(PYTHON) -m pytest -m "not bench and not fidelity" -n 2 --dist loadfile --no-loadscope-reorder --ignore=specs/clients $(ARGS)
+
+test-clients: tools ## Run the specs of clients, of the pytest plugin and of the synchronous front
+	$(PYTHON) -m pytest -m "not bench and not fidelity" -n 2 --dist loadfile $(ARGS) specs/clients
 
 fidelity-part: tools
 	$(PYTHON) -m pytest -m "fidelity and not bench" -k "control or part_of_it" -s $(ARGS)
