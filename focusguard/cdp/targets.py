@@ -35,12 +35,14 @@ class Child:
     Attributes:
         session_id: the guard's own session on it.
         parent_id: target id of the frame or page that it hangs under.
+        parent_frame: of a frame: the id of the one around it, as the page says; None until it has.
         emulated: whether the guard's session has turned focus emulation on there.
     """
 
     info: TargetInfo
     session_id: str
     parent_id: str
+    parent_frame: str | None = None
     emulated: bool = False
 
 

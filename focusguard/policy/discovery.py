@@ -181,6 +181,8 @@ class Discovery:
             child = guest.children[info["targetId"]] = Child(info, child_session, session.target_id)
             if info["type"] in FRAME_TYPES:
                 self._wire.post(Upstream("Target.setAutoAttach", _AUTO_ATTACH, child_session))
+                if "parentFrameId" not in info:
+                    self._wire.flows.start(self._find_parent(child), failed=lambda _: None)
                 self._frame_here(guest, child)
             if guest.ready:
                 self._browser.child_here(guest, info)
@@ -191,6 +193,11 @@ class Discovery:
                     del guest.children[gone.target_id]
                     if guest.ready:
                         self._browser.target_gone(gone.target_id, lost.info["type"], guest=False)
+
+    def _find_parent(self, child: Child) -> Flow[None]:
+        """Learn the frame around a frame: older Chromiums do not say it of a target."""
+        tree = yield from call(Upstream("Page.getFrameTree", {}, child.session_id), DESCRIBE_SECONDS)
+        child.parent_frame = tree["frameTree"]["frame"].get("parentId")
 
     # -- guests ------------------------------------------------------------------------------------------------------
     def _consider(self, info: TargetInfo) -> None:

@@ -506,6 +506,15 @@ class Guard:
             else:
                 self._client_event(session, message, event.data)
 
+    def _add_parent(self, session: Session, info: dict[str, Any]) -> bool:
+        """Say of a frame which one is around it, where Chromium does not: Playwright leaves it out otherwise."""
+        guest = self.tree.guests.get(session.guest_id)
+        child = guest.children.get(info["targetId"]) if guest is not None else None
+        if child is None or child.parent_frame is None or "parentFrameId" in info:
+            return False
+        info["parentFrameId"] = child.parent_frame
+        return True
+
     def _client_event(self, session: Session, message: Envelope, data: bytes) -> None:
         if message.method == "Target.attachedToTarget":
             params = messages.params_of(message)
@@ -520,6 +529,9 @@ class Guard:
                     main=False,
                 )
             )
+            if session.client is not None and self._add_parent(session, params["targetInfo"]):
+                self._wire.event(session.client, session, message.method, params)
+                return
         elif message.method == "Target.detachedFromTarget":
             gone = self.sessions.get(messages.params_of(message)["sessionId"])
             if gone is not None:

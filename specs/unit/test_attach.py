@@ -15,7 +15,7 @@ from specs.unit.browsing import (
     visit,
 )
 from specs.unit.strokes import begin
-from specs.unit.transcript import Client, Transcript, page
+from specs.unit.transcript import Client, Transcript, page, target
 
 
 class TestAttaching:
@@ -110,6 +110,23 @@ class TestAttaching:
         t.app.gets("Target.detachFromTarget", {"sessionId": "S2"}).answers()
         agent.hears_event("Target.detachedFromTarget", {"sessionId": "S2"})
         agent.hears(1, {})
+
+    def test_a_client_is_told_which_frame_a_frame_is_in_where_the_app_does_not_say(self) -> None:
+        t, guest, agent = begin()
+        t.frame(guest, "F1", inside="INNER")
+        t.app.says("Target.attachedToTarget", attached("SF", "F1"), session="S1")
+        info = {**target("F1", "iframe"), "parentFrameId": "INNER"}
+        agent.hears_event("Target.attachedToTarget", {"targetInfo": info}, session="S1")
+        t.silence()
+
+    def test_what_the_app_says_of_a_frame_is_passed_on_as_it_came(self) -> None:
+        t, guest, agent = begin()
+        t.frame(guest, "F1", inside="INNER")
+        said = attached("SF", "F1")
+        said["targetInfo"]["parentFrameId"] = "OUTER"
+        t.app.says("Target.attachedToTarget", said, session="S1")
+        agent.hears_event("Target.attachedToTarget", said, session="S1")
+        t.silence()
 
     def test_a_frames_session_is_detached_where_the_app_announced_it(self) -> None:
         t, _, agent = begin()

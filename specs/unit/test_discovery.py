@@ -291,6 +291,7 @@ class TestOwnSessions:
         again = {"sessionId": "OWN-F1-2", "targetInfo": target("F1", "iframe"), "waitingForDebugger": False}
         t.app.says("Target.attachedToTarget", again, session=guest.session)
         t.app.gets("Target.setAutoAttach", session="OWN-F1-2").answers()
+        t.app.gets("Page.getFrameTree", session="OWN-F1-2").answers({"frameTree": {"frame": {"id": "F1"}}})
         t.app.says("Target.detachedFromTarget", {"sessionId": "OWN-F1"}, session=guest.session)
         assert listed(t.client()) == ["G1", "F1"]
         t.silence()

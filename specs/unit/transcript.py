@@ -405,8 +405,13 @@ class Transcript:
             assert not self.app.calls, f"the app got {list(self.app.calls)}"
         return GuestPage(target_id, web_contents_id, host_id, session)
 
-    def frame(self, guest: GuestPage, frame_id: str, *, under: str | None = None) -> str:
-        """A cross-site frame appears below a guest; gives the guard's own session on it."""
+    def frame(
+        self, guest: GuestPage, frame_id: str, *, under: str | None = None, inside: str | None = None
+    ) -> str:
+        """A cross-site frame appears below a guest; gives the guard's own session on it.
+
+        Its page says `inside` which frame it is.
+        """
         session = f"OWN-{frame_id}"
         self.app.says(
             "Target.attachedToTarget",
@@ -414,6 +419,9 @@ class Transcript:
             session=under or guest.session,
         )
         self.app.gets("Target.setAutoAttach", session=session).answers()
+        around = {"parentId": inside} if inside is not None else {}
+        tree = {"frame": {"id": frame_id, **around}}
+        self.app.gets("Page.getFrameTree", session=session).answers({"frameTree": tree})
         guest.children.append(session)
         return session
 
