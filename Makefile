@@ -27,7 +27,7 @@ lint: tools ## Check style and types of the Python, and the JavaScript
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
-	@git ls-files -z --cached --others --exclude-standard '*.js' '*.cjs' | xargs -0 -r -n 1 node --check
+	@git ls-files -z --cached --others --exclude-standard '*.js' '*.cjs' '*.mjs' | xargs -0 -r -n 1 node --check
 	$(PYTHON) scripts/generate-docs --check
 	node_modules/.bin/eslint --max-warnings 0 .
 
@@ -54,4 +54,4 @@ bench: tools ## Compare timings with and without the guard, within one run
 	$(PYTHON) -m pytest -m bench -s $(ARGS)
 
 clean: ## Remove what these commands made here (the Electron cache stays)
-	rm -rf $(VENV) node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist results
+	rm -rf $(VENV) node_modules specs/clients/node_modules .pytest_cache .mypy_cache .ruff_cache .hypothesis build dist results

@@ -45,4 +45,11 @@ module.exports = [
     },
     rules,
   },
+  {
+    // Drivers of clients, which need a newer Node themselves.
+    files: ['specs/clients/drivers/*.mjs'],
+    linterOptions: { reportUnusedDisableDirectives: 'error' },
+    languageOptions: { ecmaVersion: 2022, sourceType: 'module', globals: { ...globals.node } },
+    rules,
+  },
 ];
