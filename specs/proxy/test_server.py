@@ -230,6 +230,20 @@ class TestRequests:
             assert "result" in await client.ask("Browser.getVersion")
             assert guard.hub.guard._wire.clients == [1]
 
+    @pytest.mark.parametrize(("length", "body"), [(4, b"true"), (0, b""), (30000, b"x" * 30000)])
+    async def test_a_body_that_belongs_to_nothing_is_passed_over(
+        self, guard: Running, length: int, body: bytes
+    ) -> None:
+        head = (
+            f"GET /{TOKEN}/json/version HTTP/1.1\r\nHost: 127.0.0.1:{guard.port}\r\n"
+            f"Content-Type: application/json\r\nContent-Length: {length}\r\n\r\n"
+        )
+        assert (await guard.raw(head.encode() + body)).status == 200
+
+    async def test_a_body_without_end_is_not_waited_for(self, guard: Running) -> None:
+        head = f"GET /{TOKEN}/json HTTP/1.1\r\nHost: 127.0.0.1:{guard.port}\r\nContent-Length: 9999999\r\n\r\n"
+        assert (await guard.raw(head.encode())).status == 0
+
     @pytest.mark.parametrize("sent", [b"", b"GET /json/version HTTP/1.1\r\nHost: 127"])
     async def test_half_a_request_and_silence(self, sent: bytes) -> None:
         async with running(limits=Limits(handshake_seconds=0.2)) as guard:
