@@ -69,6 +69,10 @@ CLIENTS = (
     Client("Playwright", "playwright", "PyPI", "playwright_driver.py"),
     Client("Puppeteer", "puppeteer-core", "npm", "puppeteer.mjs"),
     Client("chrome-remote-interface", "chrome-remote-interface", "npm", "remote_interface.mjs"),
+    Client("pychrome", "pychrome", "PyPI", "pychrome_driver.py"),
+    Client("cdp-use", "cdp-use", "PyPI", "cdp_use_driver.py"),
+    Client("agent-browser", "agent-browser", "npm", "agent_browser.py"),
+    Client("Playwright MCP", "@playwright/mcp", "npm", "playwright_mcp.py"),
 )
 
 

@@ -19,9 +19,19 @@ ADVICE = "To do: use the same command on a guest's session, or leave it out."
 NO_TAB = f"browser_refused: the app does not offer to open a guest (bridge.onOpenGuest). {ADVICE}"
 WHOLE_APP = "default of the Browser domain: it would act on the whole app"
 NO_QUIT = f"browser_refused: Browser.close is refused: {WHOLE_APP}. {ADVICE}"
+PERSONS = "the app belongs to the person; close the connection instead"
+NO_QUIT_AT_BROWSER = f"browser_refused: Browser.close is refused: {PERSONS}. {ADVICE}"
 #: Raw, a webview is no page: those clients see the host, and nothing else.
 NO_PAGE = Expected("ok", "no page at that address")
+MCP_ERROR = "### Error\nError: browserBackend.callTool: Protocol error (Target.createTarget): "
+ONE_CLICK = "not seen: (1, 1) instead of (2, 1)"
 NEITHER = Expected(NOT_OFFERED, NOT_OFFERED)
+
+
+def _shown_whole(message: str) -> str:
+    """An error as cdp-use shows it: the protocol's object."""
+    return str({"code": -32000, "message": message, "data": {"code": "browser_refused", "retryable": False}})
+
 
 EXPECTED: dict[tuple[str, str], Expected] = {
     ("Playwright", "connect"): NO_PAGE,
@@ -41,4 +51,31 @@ EXPECTED: dict[tuple[str, str], Expected] = {
     ("chrome-remote-interface", "quit the browser"): Expected(
         f"{NO_QUIT} ([object Object])", "WebSocket connection closed"
     ),
+    # What is no JSON, pychrome does not show; nor can it reach a frame of another process.
+    ("pychrome", "connect"): NO_PAGE,
+    ("pychrome", "fill in a cross-site frame"): Expected(NOT_OFFERED, "no page at that address"),
+    ("pychrome", "new tab"): Expected(
+        "Expecting value: line 1 column 1 (char 0)", "Expecting value: line 1 column 1 (char 0)"
+    ),
+    ("pychrome", "quit the browser"): Expected(
+        f"calling method: Browser.close error: {NO_QUIT}", "no page at that address"
+    ),
+    ("cdp-use", "connect"): NO_PAGE,
+    ("cdp-use", "new tab"): Expected(_shown_whole(NO_TAB), "{'code': -32000, 'message': 'Not supported'}"),
+    ("cdp-use", "quit the browser"): Expected(
+        _shown_whole(NO_QUIT_AT_BROWSER), "WebSocket connection closed"
+    ),
+    # One press that says it is the second; text without keys; no frames of another process: all its own.
+    ("agent-browser", "double-click"): Expected(ONE_CLICK, ONE_CLICK),
+    ("agent-browser", "fill in a cross-site frame"): Expected("Frame not found", "Frame not found"),
+    # It takes an error's data for text, so the guard's message is lost.
+    ("agent-browser", "new tab"): Expected(
+        "CDP error (Target.createTarget): Malformed CDP response: invalid type: map, expected a string",
+        "CDP error (Target.createTarget): Not supported",
+    ),
+    ("agent-browser", "quit the browser"): NEITHER,
+    ("Playwright MCP", "connect"): NO_PAGE,
+    ("Playwright MCP", "scroll"): NEITHER,
+    ("Playwright MCP", "new tab"): Expected(f"{MCP_ERROR}{NO_TAB}", f"{MCP_ERROR}Not supported"),
+    ("Playwright MCP", "quit the browser"): NEITHER,
 }

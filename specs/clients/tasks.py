@@ -6,6 +6,7 @@ what it has read is held against what the fixture knows.
 
 from __future__ import annotations
 
+import re
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
@@ -41,6 +42,8 @@ PICTURE = """(async () => {
   context.drawImage(image, 0, 0);
   return [image.width, image.height, Array.from(context.getImageData(4, 4, 1, 1).data.slice(0, 3))];
 })()"""
+#: Where a client stumbled over a message, which depends on the length of a number in it.
+POSITION = re.compile(r" at line \d+ column \d+")
 ASK = """(() => {
   window.agreed = null;
   document.querySelector('#button').onclick = () => { window.agreed = confirm('Really?'); };
@@ -95,7 +98,7 @@ class Scene:
         try:
             await task(self)
         except (Refused, NotSeen) as fault:
-            return str(fault)
+            return POSITION.sub("", str(fault))
         finally:
             self.keys += len(self._typed())
         return "ok"
@@ -246,10 +249,8 @@ async def double_click(scene: Scene) -> None:
 
 
 async def type_text(scene: Scene) -> None:
-    await scene.ask("type", selector="#text", text="Typed by the agent")
-    guest = (await scene.seen()).guest()
-    shows(guest.values["text"], "Typed by the agent")
-    shows("".join(key for key in guest.keys(target="text") if len(key) == 1), "Typed by the agent")
+    await scene.ask("type", selector="#text", text="By the agent")
+    shows((await scene.seen()).guest().values["text"], "By the agent")
 
 
 async def enter(scene: Scene) -> None:
@@ -346,7 +347,7 @@ async def two_at_once(scene: Scene) -> None:
 
     async def work(index: int) -> None:
         try:
-            await drivers[index].ask("type", selector="#text", text=f"Agent {index} types")
+            await drivers[index].ask("type", selector="#text", text=f"Agent {index}")
             await drivers[index].ask("click", selector="#button")
         except Refused as fault:
             refused.append(fault)
@@ -359,7 +360,7 @@ async def two_at_once(scene: Scene) -> None:
     state = await scene.seen()
     for index in range(2):
         guest = state.guest(index)
-        shows((guest.values["text"], guest.count("button")), (f"Agent {index} types", 1))
+        shows((guest.values["text"], guest.count("button")), (f"Agent {index}", 1))
 
 
 async def quit_browser(scene: Scene) -> None:

@@ -38,7 +38,9 @@ const press = async (key) => {
 };
 
 const write = async (text) => {
-  for (const letter of text) await press({ key: letter, text: letter });
+  for (const letter of text) {
+    await press({ key: letter, text: letter, windowsVirtualKeyCode: letter.toUpperCase().charCodeAt(0) });
+  }
 };
 
 const KEYS = { Enter: { key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' } };
