@@ -34,6 +34,9 @@ Electron {electron}, Chromium {chromium}, measured {day}. Keys typed meanwhile: 
 - **ok**: the page shows exactly what the client was asked for.
 - **–**: the client's API has no way to ask for it.
 - a number: the client's message, below, with what it gets from the same app when no guard is near.
+
+*quit the browser* is ok when the app is still there. The last row is the control: whether the client finds the guest
+at all on the app's own debugging port.
 """
 
 
@@ -68,8 +71,9 @@ async def measure(runtime: Runtime) -> tuple[list[Measured], str]:
                         results.guarded[task] = await scene.run(act)
                     results.keys = scene.keys
                 async with open_scene("raw", *where) as scene:
+                    results.raw["connect"] = await scene.run(TASKS["connect"])
                     for task, outcome in results.guarded.items():
-                        if outcome not in ("ok", NOT_OFFERED):
+                        if outcome not in ("ok", NOT_OFFERED) and task not in results.raw:
                             results.raw[task] = await scene.run(TASKS[task])
             found.append(results)
             print(
@@ -100,6 +104,8 @@ def page(found: list[Measured], electron: str, chromium: str) -> str:
                 )
             cells.append({"ok": "ok", NOT_OFFERED: "–"}.get(outcome, f"[{len(notes)}](#messages)"))
         lines.append(f"| {task} | " + " | ".join(cells) + " |")
+    control = " | ".join(results.raw["connect"] for results in found)
+    lines.append(f"| *connect, without the guard* | {control} |")
     return "\n".join([*lines, "", "## Messages", "", *notes, ""])
 
 

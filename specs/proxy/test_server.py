@@ -241,7 +241,9 @@ class TestRequests:
         assert (await guard.raw(head.encode() + body)).status == 200
 
     async def test_a_body_without_end_is_not_waited_for(self, guard: Running) -> None:
-        head = f"GET /{TOKEN}/json HTTP/1.1\r\nHost: 127.0.0.1:{guard.port}\r\nContent-Length: 9999999\r\n\r\n"
+        head = (
+            f"GET /{TOKEN}/json HTTP/1.1\r\nHost: 127.0.0.1:{guard.port}\r\nContent-Length: 9999999\r\n\r\n"
+        )
         assert (await guard.raw(head.encode())).status == 0
 
     @pytest.mark.parametrize("sent", [b"", b"GET /json/version HTTP/1.1\r\nHost: 127"])

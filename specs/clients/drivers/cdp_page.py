@@ -9,6 +9,7 @@ from typing import Any
 
 ENTER = {"key": "Enter", "code": "Enter", "windowsVirtualKeyCode": 13, "text": "\r"}
 SELECT_ALL = {"key": "a", "code": "KeyA", "windowsVirtualKeyCode": 65, "modifiers": 2}
+CODES = {" ": "Space", "0": "Digit0", "1": "Digit1"}
 CENTRE = """(() => {
   const box = document.querySelector('%s').getBoundingClientRect();
   return { x: box.x + box.width / 2, y: box.y + box.height / 2 };
@@ -118,4 +119,7 @@ class Page(abc.ABC):
 
     async def _write(self, text: str) -> None:
         for letter in text:
-            await self._press({"key": letter, "text": letter, "windowsVirtualKeyCode": ord(letter.upper())})
+            capital = letter.upper()
+            code = CODES.get(letter, f"Key{capital}")
+            key = {"key": letter, "text": letter, "code": code, "windowsVirtualKeyCode": ord(capital)}
+            await self._press(key)

@@ -39,7 +39,9 @@ const press = async (key) => {
 
 const write = async (text) => {
   for (const letter of text) {
-    await press({ key: letter, text: letter, windowsVirtualKeyCode: letter.toUpperCase().charCodeAt(0) });
+    const capital = letter.toUpperCase();
+    const code = { ' ': 'Space', 0: 'Digit0', 1: 'Digit1' }[letter] || `Key${capital}`;
+    await press({ key: letter, text: letter, code, windowsVirtualKeyCode: capital.charCodeAt(0) });
   }
 };
 
