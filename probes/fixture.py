@@ -339,7 +339,7 @@ class Fixture:
             FixtureGone: The app has ended.
         """
         if self._gone:
-            raise FixtureGone(f"gone: the fixture has ended; {op} was not sent")
+            raise self._ended(f"the fixture has ended; {op} was not sent")
         self._last += 1
         number = self._last
         event, slot = anyio.Event(), dict[str, Any]()
@@ -353,14 +353,18 @@ class Fixture:
         except TimeoutError:
             raise FixtureError(f"timeout: the fixture did not answer {op} within {OP_SECONDS:g} s") from None
         except (anyio.BrokenResourceError, anyio.ClosedResourceError) as error:
-            raise FixtureGone(f"gone: the fixture ended during {op}") from error
+            raise self._ended(f"the fixture ended during {op}") from error
         finally:
             del self._waiting[number]
         if "error" in slot:
             raise FixtureError(slot["error"])
         if "result" not in slot:
-            raise FixtureGone(f"gone: the fixture ended during {op}")
+            raise self._ended(f"the fixture ended during {op}")
         return slot["result"]
+
+    def _ended(self, what: str) -> FixtureGone:
+        ending = "" if self.process is None else f"; {self.process.ending()}"
+        return FixtureGone(f"gone: {what}{ending}")
 
     async def _ask(self, model: type[M], op: str, /, **params: Any) -> M:
         return model.model_validate(await self.request(op, **params))

@@ -223,6 +223,8 @@ class Borrower:
 
         def heard(_: object) -> None:
             self._announced[guest.target_id] -= 1
+            if not self._announced[guest.target_id]:
+                del self._announced[guest.target_id]
 
         self._announced[guest.target_id] += 1
         expect = Bridge("press.expect", {"webContentsId": guest.web_contents_id})

@@ -121,9 +121,8 @@ class Hub:
         for watcher in list(self.watchers):
             try:
                 watcher(report)
-            except (
-                Exception
-            ):  # a fault of somebody else's function must not end a client or the app's connection
+            except Exception:
+                # A fault of somebody else's function must not end a client or the app's connection.
                 _log.exception("a watcher failed on %s", report.kind)
 
     # -- the app -----------------------------------------------------------------------------------------------------

@@ -20,6 +20,7 @@ from focusguard.electron.runtimes import Runtime
 from probes.observed import State
 from specs.clients.driver import Client, Driver, Refused, open_driver
 from specs.guarded import Route, Stage, endpoint, stage
+from specs.pictures import COLOUR, PAINT, UNPAINT, size_and_colour
 
 #: What the person types: more than fits into the longest task.
 TEXT = "the quick brown fox jumps over the lazy dog " * 16
@@ -27,21 +28,6 @@ TEXT = "the quick brown fox jumps over the lazy dog " * 16
 RATE = 12.0
 #: Seconds in which an app that was told to quit has ended; raw it takes a tenth.
 ENDING_SECONDS = 0.5
-#: Of the guest's page, so that a picture of it is known.
-COLOUR = (12, 200, 34)
-PAINT = "(document.documentElement.style.background = document.body.style.background = '%s', 0)"
-#: Width and height of a picture, and the colour of a place where the page has nothing.
-PICTURE = """(async () => {
-  const image = new Image();
-  image.src = 'data:image/png;base64,%s';
-  await image.decode();
-  const canvas = document.createElement('canvas');
-  canvas.width = image.width;
-  canvas.height = image.height;
-  const context = canvas.getContext('2d');
-  context.drawImage(image, 0, 0);
-  return [image.width, image.height, Array.from(context.getImageData(4, 4, 1, 1).data.slice(0, 3))];
-})()"""
 #: Where a client stumbled over a message, which depends on the length of a number in it.
 POSITION = re.compile(r" at line \d+ column \d+")
 ASK = """(() => {
@@ -226,14 +212,14 @@ async def title(scene: Scene) -> None:
 
 
 async def screenshot(scene: Scene) -> None:
-    await scene.fixture.execute("guest:0", PAINT % "rgb({},{},{})".format(*COLOUR))
+    await scene.fixture.execute("guest:0", PAINT)
     try:
         picture = await scene.ask("screenshot")
     finally:
-        await scene.fixture.execute("guest:0", PAINT % "")
+        await scene.fixture.execute("guest:0", UNPAINT)
     view = (await scene.fixture.rects()).viewport
     size = [round(view.width * view.scale), round(view.height * view.scale)]
-    shows(await scene.fixture.execute("host", PICTURE % picture), [*size, list(COLOUR)])
+    shows(await scene.fixture.execute("host", size_and_colour(picture)), [*size, list(COLOUR)])
 
 
 async def click(scene: Scene) -> None:

@@ -12,30 +12,10 @@ from probes.landing.cdp_client import CdpError
 from probes.landing.watch import FrontWatch, watch_front
 from specs.elsewhere import Elsewhere, elsewhere
 from specs.guarded import Stage, guarded, raw
+from specs.pictures import PAINT, UNPAINT, share_of_colour
 
 pytestmark = [pytest.mark.headful, pytest.mark.anyio]
 
-#: Of the guest's page, so that a picture of it is known.
-COLOUR = (12, 200, 34)
-PAINT = "(document.documentElement.style.background = document.body.style.background = 'rgb(%d,%d,%d)', 0)"
-UNPAINT = "(document.documentElement.style.background = document.body.style.background = '', 0)"
-#: The share of a picture's pixels that have the colour.
-SHARE = """(async () => {
-  const image = new Image();
-  image.src = 'data:image/png;base64,%s';
-  await image.decode();
-  const canvas = document.createElement('canvas');
-  canvas.width = image.width;
-  canvas.height = image.height;
-  const context = canvas.getContext('2d');
-  context.drawImage(image, 0, 0);
-  const data = context.getImageData(0, 0, image.width, image.height).data;
-  let found = 0;
-  for (let at = 0; at < data.length; at += 4) {
-    if (data[at] === %d && data[at + 1] === %d && data[at + 2] === %d) found += 1;
-  }
-  return found / (data.length / 4);
-})()"""
 #: What might bring a window to the front: the method, its parameters, and whether it goes to the whole browser.
 RAISING: dict[str, tuple[str, dict[str, Any], bool]] = {
     "bringToFront": ("Page.bringToFront", {}, False),
@@ -101,12 +81,12 @@ async def attempt(app: Stage, what: str) -> str | None:
 
 async def shown(app: Stage) -> float:
     """How much of a screenshot of the guest has the guest's colour."""
-    await app.fixture.execute("guest:0", PAINT % COLOUR)
+    await app.fixture.execute("guest:0", PAINT)
     try:
         picture = (await app.send("Page.captureScreenshot", {"format": "png"}))["data"]
     finally:
         await app.fixture.execute("guest:0", UNPAINT)
-    share = await app.fixture.execute("host", SHARE % (picture, *COLOUR))
+    share = await app.fixture.execute("host", share_of_colour(picture))
     return float(share)
 
 

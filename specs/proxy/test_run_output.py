@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
 
 import anyio
 import click
 import pytest
+from anyio.abc import TaskGroup
 
 from focusguard import cli
 from focusguard.cli import run as command
@@ -19,10 +20,33 @@ from focusguard.policy.effects import Report
 from specs.proxy.fake_app import FakeApp, running
 
 
+class Watched(RunningGuard):
+    """A guard that tells when it is watched: what `run` prints first, it prints in the same breath."""
+
+    watched: anyio.Event
+
+    def watch(self, watcher: Callable[[Report], None]) -> None:
+        super().watch(watcher)
+        self.watched.set()
+
+
 @asynccontextmanager
-async def guarding(app: FakeApp) -> AsyncIterator[RunningGuard]:
+async def guarding(app: FakeApp, watched: anyio.Event) -> AsyncIterator[RunningGuard]:
     async with running(app=app) as started:
-        yield RunningGuard(started.hub)
+        guard = Watched(started.hub)
+        guard.watched = watched
+        yield guard
+
+
+@asynccontextmanager
+async def showing(app: FakeApp, as_json: bool) -> AsyncIterator[TaskGroup]:
+    """`run` has printed its first line; what is left to print is there when the block has ended."""
+    watched = anyio.Event()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(command._show, guarding(app, watched), as_json)
+        with anyio.fail_after(5):
+            await watched.wait()
+        yield tasks
 
 
 def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
@@ -32,18 +56,14 @@ def lines(capsys: pytest.CaptureFixture[str]) -> list[dict[str, Any]]:
 class TestLastLine:
     async def test_after_the_app_has_ended(self, capsys: pytest.CaptureFixture[str]) -> None:
         app = FakeApp()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(command._show, guarding(app), True)
-            await anyio.sleep(0.2)
+        async with showing(app, True):
             app.go()
         printed = lines(capsys)
         assert set(printed[0]) == {"endpoint", "wsEndpoint", "bridge"}
         assert printed[-2:] == [{"ended": app.reason}, {"stopped": app.reason}]
 
     async def test_after_an_interruption(self, capsys: pytest.CaptureFixture[str]) -> None:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(command._show, guarding(FakeApp()), True)
-            await anyio.sleep(0.2)
+        async with showing(FakeApp(), True) as tasks:
             tasks.cancel_scope.cancel()
         printed = lines(capsys)
         assert printed[-1] == {"stopped": "interrupted"}
@@ -61,9 +81,7 @@ class TestLastLine:
 
     async def test_for_people_there_is_none(self, capsys: pytest.CaptureFixture[str]) -> None:
         app = FakeApp()
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(command._show, guarding(app), False)
-            await anyio.sleep(0.2)
+        async with showing(app, False):
             app.go()
         assert capsys.readouterr().out.endswith(f"\nended: {app.reason}\n")
 

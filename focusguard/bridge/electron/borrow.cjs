@@ -121,7 +121,6 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, resta
    */
   function onRealKey(wc, input) {
     const down = input.type === 'keyDown';
-   
     if (down) {
       lastKeyAt = clock();
       for (const wake of Array.from(keyWaiters)) wake();

@@ -5,6 +5,8 @@
  * composition is open, when nothing can repair the loss, guests are kept from changing anything.
  */
 
+const { pause } = require('./panes.cjs');
+
 const NUDGE_MS = 300;
 /** Again, for a guest whose frame came late; not right after a key of the person: a nudge between keys does harm. */
 const LATER_MS = [100];
@@ -32,9 +34,6 @@ const STEP_MS = 4;
 const RELEASE_MS = 25;
 /** Longest that a page which has just begun waits for room to take the focus. */
 const NEWBORN_MS = 2000;
-
-/** @param {number} ms @returns {Promise<void>} */
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
  * @typedef {object} HostState

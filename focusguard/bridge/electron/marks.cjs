@@ -7,7 +7,7 @@
  * not reach the app's own handlers twice, and Electron asks for `emit` by name each time.
  */
 
-const { evaluate } = require('./panes.cjs');
+const { evaluate, pause } = require('./panes.cjs');
 
 const MARK_MS = 1500;
 const MIN_MARK_MS = 30;
@@ -111,8 +111,7 @@ function createMarks(hooks) {
       if (state.marks === 0 && generation === state.generation) releaseMenu(state);
     };
     const bound = setTimeout(end, MARK_MS);
-    const pause = new Promise((resolve) => setTimeout(resolve, MIN_MARK_MS));
-    Promise.all([evaluate(wc, '0'), pause]).then(end, end);
+    Promise.all([evaluate(wc, '0'), pause(MIN_MARK_MS)]).then(end, end);
   }
 
   /**

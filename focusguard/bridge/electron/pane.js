@@ -446,16 +446,12 @@
    */
   function onKey(event) {
     if (!event.isTrusted) return;
+    noteKey(event);
     if (event.type === 'keydown') {
-      keysSeen += 1;
-      lastKeyAt = now();
-      lastCode = event.code;
       expectCharacter(event);
       watchInputMethod(event);
-    } else if (event.type === 'keypress' || event.code === charDue) {
-      charDue = '';
     }
-    if (keyWaiters.size) for (const wake of Array.from(keyWaiters)) wake();
+    wakeKeyWaiters();
     // A Tab that reaches this page is the person's own.
     if (event.key === 'Tab' && !taken() && deepActive().element === (home && home.element)) leaveUntil = 0;
     if (!goesAstray()) return;
@@ -476,14 +472,24 @@
     if (!goesAstray()) return;
     question.preventDefault();
     const key = JSON.parse(question.detail);
+    noteKey(key);
+    wakeKeyWaiters();
+    keepStray(key);
+  }
+
+  /** @param {{ type: string, code: string }} key a real one has come */
+  function noteKey(key) {
     if (key.type === 'keydown') {
       keysSeen += 1;
       lastKeyAt = now();
       lastCode = key.code;
-      charDue = '';
     }
+    // Of a press that is to have a character, that is noted next; one that is kept has none here.
+    if (key.type !== 'keyup' || key.code === charDue) charDue = '';
+  }
+
+  function wakeKeyWaiters() {
     for (const wake of Array.from(keyWaiters)) wake();
-    keepStray(key);
   }
 
   /** A release may be late, so it holds nothing up; what comes after a press or a character may not overtake it. */
@@ -515,7 +521,7 @@
     soon(() => {
       if (!event.defaultPrevented || charDue !== event.code) return;
       charDue = '';
-      for (const wake of Array.from(keyWaiters)) wake();
+      wakeKeyWaiters();
     });
   }
 

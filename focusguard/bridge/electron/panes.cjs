@@ -19,6 +19,9 @@ function failure(code, message) {
   return Object.assign(new Error(message), { code });
 }
 
+/** @param {number} ms @returns {Promise<void>} */
+const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+
 /**
  * @template T
  * @param {Promise<T>} promise @param {number} ms @param {string} what
@@ -195,4 +198,4 @@ function createPanes(script, onMessage) {
 const PANE = { name: '__focusguardPane', files: ['pane-place.js', 'pane-line.js', 'pane-hint.js', 'pane.js'], probe: 'composition()' };
 const SENTRY = { name: '__focusguardSentry', files: ['sentry.js'], probe: 'here()' };
 
-module.exports = { createPanes, evaluate, failure, within, PANE, SENTRY };
+module.exports = { createPanes, evaluate, failure, pause, within, PANE, SENTRY };

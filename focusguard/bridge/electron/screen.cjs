@@ -8,7 +8,7 @@
  * that frame, and the person's field loses the focus: so it is held as for a press, and given back when the host is out.
  */
 
-const { evaluate } = require('./panes.cjs');
+const { evaluate, pause } = require('./panes.cjs');
 
 const ENTER = 'enter-html-full-screen';
 const LEAVE = 'leave-html-full-screen';
@@ -28,9 +28,6 @@ const COMPOSING_MS = 100;
 const PATIENCE_MS = 10000;
 /** The host was out of it 3 to 17 ms after the page (33.2.1). */
 const OUT_MS = 150;
-
-/** @param {number} ms @returns {Promise<void>} */
-const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /** @param {any[]} emitters the page, and what else would tell the app of a screen that nobody sees */
 function hush(emitters) {
