@@ -69,6 +69,7 @@ class Delivery:
     Attributes:
         held: what each client holds down in each guest.
         touches: the fingers among it.
+        pressed_on: the session on which a mouse button was last pressed in each guest.
         witness: asks pages what they have seen of presses.
     """
 
@@ -78,6 +79,7 @@ class Delivery:
         self._paint = paint
         self.held: dict[tuple[int, str], Held] = {}
         self.touches = Touches()
+        self.pressed_on: dict[str, Session] = {}
         self.witness = PressWitness(wire)
 
     # -- may it be sent ----------------------------------------------------------------------------------------------
@@ -148,6 +150,7 @@ class Delivery:
         stale = self.touches.forget(guest)
         if stale is not None:  # Chromium would take a finger of the same number for one that moves
             self._wire.post(Upstream(TOUCH, CANCEL, stale))
+        self.pressed_on.pop(guest.target_id, None)
         self.witness.forget(guest)
 
     def note(self, guest: Guest, job: Job) -> None:
@@ -156,6 +159,8 @@ class Delivery:
             self._borrower.announce(guest)
         if job.caller is None or job.session is None:
             return
+        if job.method == MOUSE and job.params.get("type") == "mousePressed":
+            self.pressed_on[guest.target_id] = job.session
         held = self.held.get((job.caller.client, guest.target_id))
         if held is not None:
             held.note(job.method, job.params, None if job.session.main else job.session.target_id)

@@ -21,7 +21,12 @@ ASK_AGAIN_SECONDS = (0.0, 0.1, 0.4, 1.5)
 
 _AUTO_ATTACH = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}
 #: Events of a guest's page that the guard acts on.
-PAGE_EVENTS = ("Page.javascriptDialogOpening", "Page.javascriptDialogClosed", "Page.fileChooserOpened")
+PAGE_EVENTS = (
+    "Page.javascriptDialogOpening",
+    "Page.javascriptDialogClosed",
+    "Page.fileChooserOpened",
+    "Input.dragIntercepted",
+)
 _PAGE_TYPES = ("page", "webview", "other")
 
 

@@ -25,6 +25,7 @@ from focusguard.policy.dialogs import Dialogs
 from focusguard.policy.discovery import Discovery
 from focusguard.policy.domain import GuardDomain
 from focusguard.policy.downloads import Downloads
+from focusguard.policy.drags import INTERCEPT, INTERCEPTED
 from focusguard.policy.emulation import LIFECYCLE, FocusEmulation
 from focusguard.policy.evidence import Worlds
 from focusguard.policy.flow import Flow, Upstream
@@ -295,6 +296,8 @@ class Guard:
             late = lambda: self._paint.look_into(guest, caller)  # noqa: E731
         if caller.method == LIFECYCLE and session.main:
             self._emulation.lifecycle(self._guest_of(session), messages.params_of(message).get("state"))
+        if caller.method == INTERCEPT:
+            self._input.drags.client_said(session, messages.params_of(message))
         if caller.method in STOPPING:
             self._stopping.add(session.id)
         if self._scripts.must_wait(guest, caller.method):
@@ -380,6 +383,7 @@ class Guard:
         self._downloads.session_ended(session)
         self._emulation.session_ended(session)
         self._dialogs.session_ended(session)
+        self._input.drags.session_ended(session)
         client, guest = session.client, self.tree.guests.get(session.guest_id)
         if client is None or guest is None or not self._wire.client_here(client):
             return
@@ -391,7 +395,9 @@ class Guard:
         self._dialogs.frame_here(guest, child)
 
     def _page_event(self, guest: Guest, method: str, params: dict[str, Any]) -> None:
-        if method == "Page.javascriptDialogOpening":
+        if method == INTERCEPTED:
+            self._input.drags.intercepted(guest, params)
+        elif method == "Page.javascriptDialogOpening":
             self._dialogs.opened(guest, params)
         elif method == "Page.javascriptDialogClosed":
             self._dialogs.closed(guest)
@@ -516,6 +522,9 @@ class Guard:
         return True
 
     def _client_event(self, session: Session, message: Envelope, data: bytes) -> None:
+        if message.method == INTERCEPTED and not self._input.drags.is_clients(session):
+            self._input.drags.intercepted(self._guest_of(session), messages.params_of(message))
+            return
         if message.method == "Target.attachedToTarget":
             params = messages.params_of(message)
             self.sessions.add(

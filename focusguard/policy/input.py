@@ -6,17 +6,18 @@ What a command does is in `keyboard` and `pointer`, what they share in `delivery
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from focusguard.cdp.targets import Child, Embedding, Guest
 from focusguard.errors import Code, GuardError
 from focusguard.policy.borrow import Borrower
 from focusguard.policy.delivery import Delivery, Job
+from focusguard.policy.drags import Drags
 from focusguard.policy.emulation import FocusEmulation
 from focusguard.policy.evidence import Worlds
 from focusguard.policy.flow import Await, Flow, FlowFault, Handle, TimedOut, Upstream, call
-from focusguard.policy.held import KEY, Held, Press
+from focusguard.policy.held import DRAG, KEY, Held, Press
 from focusguard.policy.keyboard import Keyboard
 from focusguard.policy.paint import PaintWatch
 from focusguard.policy.pointer import Pointer
@@ -78,6 +79,7 @@ class InputDesk:
         self._delivery = Delivery(wire, borrower, paint)
         self._keyboard = Keyboard(wire, worlds, self._delivery, emulation)
         self._pointer = Pointer(borrower, self._delivery, emulation)
+        self.drags = Drags(wire, self._delivery)
         #: Guests that are no webviews and have had a frame since they were told that they have the focus.
         self._shown: set[str] = set()
 
@@ -102,8 +104,7 @@ class InputDesk:
 
     def guest_crashed(self, guest: Guest) -> None:
         """Answer everything that waits for a guest whose renderer has died: nothing is held down in it any more."""
-        self._delivery.forget(guest)
-        self._keyboard.forget_composition(guest)
+        self._forget(guest)
         lane = self._lanes.get(guest.target_id)
         if lane is not None:
             waiting, lane.waiting = (
@@ -115,8 +116,7 @@ class InputDesk:
 
     def guest_gone(self, guest: Guest) -> None:
         """Answer everything that waits for a guest that is gone."""
-        self._delivery.forget(guest)
-        self._keyboard.forget_composition(guest)
+        self._forget(guest)
         self._shown.discard(guest.target_id)
         lane = self._lanes.pop(guest.target_id, None)
         if lane is None:
@@ -124,6 +124,11 @@ class InputDesk:
         waiting, lane.waiting = lane.waiting, deque()
         for item in waiting:
             self._end(item, GuardError(Code.ERROR, GONE))
+
+    def _forget(self, guest: Guest) -> None:
+        self._delivery.forget(guest)
+        self._keyboard.forget_composition(guest)
+        self.drags.forget(guest)
 
     def _loss(self, lane: Lane) -> GuardError | None:
         """What has become of a guest that is not there any more: this, not what came of it, is what to tell."""
@@ -169,6 +174,8 @@ class InputDesk:
     def _at_once(self, guest: Guest, job: Job) -> bool:
         """Whether there is nothing to wait for first."""
         changes = self._delivery.disturbs(job) or self._delivery.drags(guest, job)
+        if self.drags.ends(guest, job) or self.drags.carries(guest, job):
+            return False
         return self._awake(guest, job) and not (changes and self._borrower.composes(guest))
 
     def _awake(self, guest: Guest, job: Job) -> bool:
@@ -212,6 +219,7 @@ class InputDesk:
             self._wire.fail(job.caller, fault)
             return
         self._delivery.note(lane.guest, job)
+        self.drags.moves(lane.guest, job)
         if job.rule.frame:
             late = lambda: self._paint.look_into(lane.guest, caller)  # noqa: E731
         self._wire.forward(caller, job.message, session_id, job.rule.bound or INPUT_BOUND, late)
@@ -249,7 +257,7 @@ class InputDesk:
         if self._passes(guest, item):
             yield from self._delivery.room(guest, item)
             try:
-                return (yield from self._delivery.sent_on(guest, item))
+                return (yield from self._send_on(guest, item))
             finally:
                 self._delivery.heal(guest, item)
         if not guest.inner and treatment is not Treatment.GESTURE and item.method != TOUCH:
@@ -265,6 +273,26 @@ class InputDesk:
         if treatment is Treatment.FOCUSING:
             return (yield from self._pointer.watched(guest, item))
         return (yield from self._pointer.point(guest, item))
+
+    def _send_on(self, guest: Guest, job: Job) -> Flow[dict[str, Any]]:
+        """Send a command as it is, or as what takes a drag along."""
+        ends = self.drags.ends(guest, job)
+        try:
+            if not self.drags.carries(guest, job):
+                self.drags.moves(guest, job)
+                result = yield from self._delivery.sent_on(guest, job)
+                if not (
+                    ends and self.drags.carries(guest, job)
+                ):  # it may begin by moves that were on their way
+                    return result
+            for params in self.drags.steps(guest, job):
+                part = replace(job, method=DRAG, params=params, raw=b"", rule=ON_GUEST[DRAG])
+                yield from self._delivery.sent_on(guest, part)
+            self._delivery.note(guest, job)
+            return {}
+        finally:
+            if ends:
+                self.drags.released(guest, job)
 
     # -- what is held down -------------------------------------------------------------------------------------------
     def holds(self, client: int) -> bool:
@@ -289,6 +317,8 @@ class InputDesk:
 
     def _release(self, guest: Guest, client: int) -> Flow[dict[str, Any]]:
         left = self._delivery.held.get((client, guest.target_id), Held())
+        if left.pressing:
+            self.drags.abandoned(guest)
         if not self._wire.client_here(client):
             self._delivery.held.pop((client, guest.target_id), None)
         others = self._delivery.held_in(guest)

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from focusguard.policy.drags import INTERCEPT, LATE_SECONDS
 from specs.unit.strokes import (
     HELD,
     KEY,
@@ -106,8 +107,12 @@ class TestInput:
             event = {**PRESS, "type": kind}
             agent.says(number, MOUSE, event, session="S1")
             asks_for_room(t, guest, 50).fails("the person is composing text", "composing")
+            if kind == "mouseMoved":
+                t.app.gets(INTERCEPT, session="S1").answers()
             t.app.gets(MOUSE, event, session="S1").answers()
             agent.hears(number, {}, session="S1")
+        t.rings(LATE_SECONDS)
+        t.app.gets(INTERCEPT, session="S1").answers()
         agent.says(4, MOUSE, {**PRESS, "type": "mouseMoved"}, session="S1")
         t.app.gets(MOUSE, session="S1").answers()
         agent.hears(4, {}, session="S1")

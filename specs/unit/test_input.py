@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from focusguard.cdp.limits import Limits
+from focusguard.policy.drags import INTERCEPT, LATE_SECONDS
 from focusguard.policy.evidence import SCRIPT
 from specs.unit.strokes import (
     HELD,
@@ -547,12 +548,15 @@ class TestOrder:
         pressed(t, guest.session).answers()
         t.bridge.gets("borrow.end").answers(RETURNED)
         agent.hears(2, {}, session="S1")
+        t.app.gets(INTERCEPT, {"enabled": True}, session=guest.session).answers()
         t.app.gets(MOUSE, MOVE, session=guest.session).answers()
         agent.hears(3, {}, session="S1")
         t.app.gets(MOUSE, RELEASE, session=guest.session).answers()
         t.page_says(guest.session)
         roused(t, guest)
         key_is_sent(t, guest, ("keyUp", "a"))
+        t.rings(LATE_SECONDS)
+        t.app.gets(INTERCEPT, {"enabled": False}, session=guest.session).answers()
         t.silence()
 
     def test_a_guest_that_goes_answers_all_that_waits(self) -> None:
