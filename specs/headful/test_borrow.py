@@ -155,6 +155,28 @@ class TestWhileThePersonTypes:
         assert not held
 
 
+class TestAKeyInTwoParts:
+    async def test_a_character_alone_arrives_although_the_next_press_was_stopped(self, app: Bridged) -> None:
+        """The focus can be taken between the two, and a widget that stopped a press drops the next character."""
+        await app.fixture.focus_host("textarea", text="")
+        begun = await app.ask("borrow.begin", webContentsId=app.number(), take=True, paceMs=0, readyMs=150)
+        host = f"electron.webContents.fromId({app.host})"
+        await app.fixture.execute("main-process", f"{host}.sendInputEvent({{type: 'char', keyCode: 'y'}})")
+        await app.fixture.settle()
+        both = ", ".join(f"{{type: '{kind}', keyCode: 'x'}}" for kind in ("keyDown", "char", "keyUp"))
+        await app.fixture.execute(
+            "main-process", f"for (const event of [{both}]) {host}.sendInputEvent(event)"
+        )
+        await app.ask("borrow.end", lease=begun["lease"])
+        await app.fixture.settle()
+        host_page = (await app.fixture.state()).host
+        assert host_page.values["textarea"] == "yx"
+        assert host_page.keys() == ["x"]
+        assert [record.key for record in host_page.records("keypress")] == ["y", "x"]
+        assert host_page.page is not None
+        assert "F24" not in [one.key for one in host_page.page.seen]
+
+
 class TestARealKeyboardBroughtHome:
     async def test_each_key_is_the_same_as_without_a_borrow(self, app: Bridged, person: Person) -> None:
         """With the focus held in the guest, every key goes the long way; the page must not see a difference."""

@@ -11,7 +11,7 @@
  */
 
 const { failure, within } = require('./panes.cjs');
-const { replay } = require('./keymap.cjs');
+const { replay, ROUSING } = require('./keymap.cjs');
 const { createLedger } = require('./ledger.cjs');
 
 const TYPING_MS = 200;
@@ -77,7 +77,7 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, resta
   const places = new Map();
   /** @type {Map<number, Set<Lease>>} guest id to leases whose keys are caught */
   const caught = new Map();
-  /** @type {Set<number>} guests in which a press was stopped last: they do not report releases */
+  /** @type {Set<number>} pages in which a press was stopped last: they drop releases and characters until the next */
   const deaf = new Set();
   let serial = 0;
   let lastKeyAt = -Infinity;
@@ -138,12 +138,14 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, resta
     for (const place of places.values()) {
       if (place.moving && place.host === wc && place.home !== wc) {
         keep(place, input, null);
+        if (down) deaf.add(wc.id);
         return true;
       }
       if (place.home !== wc) continue;
       if (place.queue.length && !place.fetching) flush(place);
       if (place.queue.length || place.flushing || place.fetching || place.straying) {
         keep(place, input, null);
+        if (down) deaf.add(wc.id);
         return true;
       }
       place.ledger.before(input, true);
@@ -179,7 +181,11 @@ function createBorrows({ targets, panes, marks, event, nudge, composition, resta
       event('key.lost', { hostWebContentsId: home.id, key: input.key, code: input.code, type: input.type });
       return null;
     }
-    if (way.events) sendEvents(home, way.events);
+    if (way.events) {
+      if (deaf.has(home.id) && home === place.host && input.type !== 'keyDown') marks().send(home, [ROUSING]);
+      deaf.delete(home.id);
+      sendEvents(home, way.events);
+    }
     return way.commands ? deliverExactly(place, home, way) : null;
   }
 

@@ -192,4 +192,11 @@ function locationOf(code) {
   return 0;
 }
 
-module.exports = { replay };
+/**
+ * A press that nobody makes. A widget that was kept from a press drops releases and characters until the next press
+ * comes (content/browser/renderer_host/render_widget_host_impl.cc, suppress_events_until_keydown_), and this is one;
+ * shield.js and pane.js keep it from the page.
+ */
+const ROUSING = { type: 'rawKeyDown', keyCode: 'F24', modifiers: ['alt', 'control', 'meta', 'shift'] };
+
+module.exports = { replay, ROUSING };

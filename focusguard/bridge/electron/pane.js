@@ -446,6 +446,11 @@
    */
   function onKey(event) {
     if (!event.isTrusted) return;
+    // The press that nobody makes (keymap.cjs); prevented, it would cost the next character.
+    if (event.key === 'F24' && event.altKey && event.ctrlKey && event.metaKey && event.shiftKey) {
+      event.stopImmediatePropagation();
+      return;
+    }
     noteKey(event);
     if (event.type === 'keydown') {
       expectCharacter(event);

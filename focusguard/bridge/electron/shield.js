@@ -32,10 +32,18 @@
     if (question.defaultPrevented) event.stopImmediatePropagation();
   }
   const MODIFIERS = ['Shift', 'Control', 'Alt', 'Meta', 'CapsLock', 'NumLock', 'AltGraph'];
+  /** @param {KeyboardEvent} event @returns {boolean} whether it is the press that nobody makes (keymap.cjs); prevented, it would cost the next character */
+  function rouses(event) {
+    return event.key === 'F24' && event.altKey && event.ctrlKey && event.metaKey && event.shiftKey;
+  }
   /** @param {KeyboardEvent} event */
   function askKey(event) {
     const target = event.composedPath()[0] || event.target;
     if (!armed || !event.isTrusted || !target) return;
+    if (rouses(event)) {
+      event.stopImmediatePropagation();
+      return;
+    }
     const detail = JSON.stringify({
       type: event.type, key: event.key, code: event.code, location: event.location, isAutoRepeat: event.repeat,
       shift: event.shiftKey, control: event.ctrlKey, alt: event.altKey, meta: event.metaKey,
