@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup tools probe test test-clients lint format specs fidelity-part fidelity soak bench clean
+.PHONY: help setup tools probe test test-clients lint format specs fidelity soak bench clean
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -21,7 +21,7 @@ tools: ## Install what the checks need, on top of setup
 probe: setup ## Measure where agent input lands; writes results/landing
 	$(VENV)/bin/focusguard probe --out results/landing $(ARGS)
 
-test: lint specs fidelity-part ## Check the code, then run every spec, and a part of the fidelity corpus
+test: lint specs ## Check the code, then run every spec but those of the next two
 
 lint: tools ## Check style and types of the Python, and the JavaScript
 	$(VENV)/bin/ruff check .
@@ -38,11 +38,8 @@ format: tools ## Bring the Python into shape
 specs: tools ## Run the specs
 	$(PYTHON) -m pytest -m "not bench and not fidelity" -n 2 --dist loadfile --no-loadscope-reorder --ignore=specs/clients $(ARGS)
 
-test-clients: tools ## Run the specs of clients, of the pytest plugin and of the synchronous front
+test-clients: tools ## Run the specs of clients, and of what people start and import: doctor, pytest plugin, focusguard.sync
 	$(PYTHON) -m pytest -m "not bench and not fidelity" -n 2 --dist loadfile $(ARGS) specs/clients
-
-fidelity-part: tools
-	$(PYTHON) -m pytest -m "fidelity and not bench" -k "control or part_of_it" -s $(ARGS)
 
 fidelity: tools ## Compare what a page sees through the guard with a focused page, event by event: the whole corpus
 	$(PYTHON) -m pytest -m "fidelity and not bench" -s $(ARGS)
