@@ -5,6 +5,7 @@ A CDP client shows people the message only, so the message carries the code, wha
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -20,7 +21,7 @@ SESSION_NOT_FOUND = -32001
 
 
 class Code(StrEnum):
-    """The guard's own error codes; they stand in `data.code` of the answer."""
+    """The guard's own error codes; they stand in front of the message, and in `data`."""
 
     FOCUS_GUARD_UNAVAILABLE = "browser_focus_guard_unavailable"
     USER_COMPOSING = "browser_user_composing"
@@ -107,11 +108,12 @@ class GuardError(Exception):
         super().__init__(f"{code}: {self.detail}. To do: {meaning.advice}.")
 
     def to_cdp(self) -> dict[str, Any]:
-        """The `error` member of a CDP answer."""
+        """The `error` member of a CDP answer. Its `data` is JSON text: CDP has a string there, and clients rely on it."""
+        facts = {"code": str(self.code), "retryable": MEANINGS[self.code].retryable, **self.data}
         return {
             "code": self.rpc_code,
             "message": str(self),
-            "data": {"code": str(self.code), "retryable": MEANINGS[self.code].retryable, **self.data},
+            "data": json.dumps(facts),
         }
 
 

@@ -162,14 +162,12 @@ class Wire:
         """Answer a client's command with an error."""
         if not caller.waits:
             return
-        body = cdp_error(error)
         if not isinstance(error, (GuardError, ProtocolError, FlowFault)):
             self.report("fault", method=caller.method, reason=repr(error))
-        code = body.get("data", {}).get("code") if isinstance(body.get("data"), dict) else None
-        if code and self.client_here(caller.client):
-            self.report(
-                "refusal", client=caller.client, method=caller.method, code=code, message=body["message"]
-            )
+        told, body = _told(error), cdp_error(error)
+        if isinstance(told, GuardError) and self.client_here(caller.client):
+            facts = {"client": caller.client, "method": caller.method, "code": str(told.code)}
+            self.report("refusal", **facts, message=str(told))
         self._reply(caller, lambda sid: messages.failure(caller.command_id, body, sid))
 
     def refuse_unread(
@@ -360,10 +358,13 @@ class Wire:
 
 def cdp_error(error: Exception) -> dict[str, Any]:
     """The `error` member that tells a client of a fault."""
-    if isinstance(error, (GuardError, ProtocolError)):
-        return error.to_cdp()
-    if isinstance(error, CallFailed):
-        return error.error
+    told = _told(error)
+    return told.error if isinstance(told, CallFailed) else told.to_cdp()
+
+
+def _told(error: Exception) -> GuardError | ProtocolError | CallFailed:
+    if isinstance(error, (GuardError, ProtocolError, CallFailed)):
+        return error
     if isinstance(error, FlowFault):
-        return GuardError(Code.TIMEOUT if isinstance(error, TimedOut) else Code.ERROR, str(error)).to_cdp()
-    return GuardError(Code.ERROR, FAILED).to_cdp()
+        return GuardError(Code.TIMEOUT if isinstance(error, TimedOut) else Code.ERROR, str(error))
+    return GuardError(Code.ERROR, FAILED)

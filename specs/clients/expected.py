@@ -17,6 +17,7 @@ class Expected:
 
 ADVICE = "To do: use the same command on a guest's session, or leave it out."
 NO_TAB = f"browser_refused: the app does not offer to open a guest (bridge.onOpenGuest). {ADVICE}"
+DATA = '{"code": "browser_refused", "retryable": false}'
 WHOLE_APP = "default of the Browser domain: it would act on the whole app"
 NO_QUIT = f"browser_refused: Browser.close is refused: {WHOLE_APP}. {ADVICE}"
 PERSONS = "the app belongs to the person; close the connection instead"
@@ -30,7 +31,7 @@ NEITHER = Expected(NOT_OFFERED, NOT_OFFERED)
 
 def _shown_whole(message: str) -> str:
     """An error as cdp-use shows it: the protocol's object."""
-    return str({"code": -32000, "message": message, "data": {"code": "browser_refused", "retryable": False}})
+    return str({"code": -32000, "message": message, "data": DATA})
 
 
 EXPECTED: dict[tuple[str, str], Expected] = {
@@ -42,14 +43,14 @@ EXPECTED: dict[tuple[str, str], Expected] = {
     ("Playwright", "quit the browser"): NEITHER,
     ("Puppeteer", "connect"): NO_PAGE,
     ("Puppeteer", "new tab"): Expected(
-        f"Protocol error (Target.createTarget): {NO_TAB} [object Object]",
+        f"Protocol error (Target.createTarget): {NO_TAB} {DATA}",
         "Protocol error (Target.createTarget): Not supported",
     ),
     # Puppeteer passes over the refusal, and its connection has ended.
     ("Puppeteer", "quit the browser"): Expected("ok", "not seen: the app has ended"),
     ("chrome-remote-interface", "new tab"): Expected(NO_TAB, "Could not create new page"),
     ("chrome-remote-interface", "quit the browser"): Expected(
-        f"{NO_QUIT} ([object Object])", "WebSocket connection closed"
+        f"{NO_QUIT} ({DATA})", "WebSocket connection closed"
     ),
     # What is no JSON, pychrome does not show; nor can it reach a frame of another process.
     ("pychrome", "connect"): NO_PAGE,
@@ -68,9 +69,8 @@ EXPECTED: dict[tuple[str, str], Expected] = {
     # One press that says it is the second; text without keys; no frames of another process: all its own.
     ("agent-browser", "double-click"): Expected(ONE_CLICK, ONE_CLICK),
     ("agent-browser", "fill in a cross-site frame"): Expected("Frame not found", "Frame not found"),
-    # It takes an error's data for text, so the guard's message is lost.
     ("agent-browser", "new tab"): Expected(
-        "CDP error (Target.createTarget): Malformed CDP response: invalid type: map, expected a string",
+        f"CDP error (Target.createTarget): {NO_TAB}",
         "CDP error (Target.createTarget): Not supported",
     ),
     ("agent-browser", "quit the browser"): NEITHER,

@@ -223,7 +223,7 @@ async def nobody(on: Stage) -> bool:
 
 
 def retried(error: Message) -> bool:
-    return bool(error.get("data", {}).get("retryable"))
+    return bool(json.loads(error.get("data", "{}")).get("retryable"))
 
 
 class TestGuarded:

@@ -208,12 +208,14 @@ class Client:
         return answer
 
     def hears_error(self, id_: int | None, says: str, *, session: str | None = None) -> Message:
-        """The next message is the failure of this command, and its text begins so. Gives the error."""
+        """The next message is the failure of this command, and its text begins so. Gives the error, its data read."""
         message = self._next(session, id=id_)
         assert "error" in message, f"client {self.number} heard {message}"
         error: Message = message["error"]
         assert error["message"].startswith(says), f"client {self.number} heard {error}"
-        return error
+        data = error.get("data", "")
+        assert isinstance(data, str), "CDP has a string there"
+        return {**error, "data": json.loads(data)} if data.startswith("{") else error
 
     def hears_event(
         self, method: str, params: Message | None = None, *, session: str | None = None
