@@ -108,7 +108,7 @@ class GuardError(Exception):
         super().__init__(f"{code}: {self.detail}. To do: {meaning.advice}.")
 
     def to_cdp(self) -> dict[str, Any]:
-        """The `error` member of a CDP answer. Its `data` is JSON text: CDP has a string there, and clients rely on it."""
+        """The `error` member of a CDP answer. Its `data` is JSON text, as clients rely on a string there."""
         facts = {"code": str(self.code), "retryable": MEANINGS[self.code].retryable, **self.data}
         return {
             "code": self.rpc_code,
