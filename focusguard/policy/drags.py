@@ -10,11 +10,13 @@ follows as drag events. A client that has them intercepted itself gets them itse
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 from focusguard.cdp.sessions import Session
 from focusguard.cdp.targets import Guest
+from focusguard.errors import GuardError
 from focusguard.policy.delivery import Delivery, Job
 from focusguard.policy.flow import Flow, Sleep, Upstream, call
 from focusguard.policy.held import DRAG, MOUSE
@@ -36,7 +38,7 @@ class Drag:
 
     Attributes:
         session_id: where drags are intercepted.
-        place: where the mouse was last, in CSS pixels of the page.
+        last: what the mouse did last; where, and on which session.
         data: what is dragged, as the app tells; None as long as nothing is.
         entered: whether the page has been told that it comes.
         released: whether the button is up.
@@ -44,7 +46,7 @@ class Drag:
     """
 
     session_id: str
-    place: dict[str, Any]
+    last: Job
     data: dict[str, Any] | None = None
     entered: bool = False
     released: bool = False
@@ -54,9 +56,12 @@ class Drag:
         """The drag events that bring it to its place, and let go of it there."""
         kinds = ["dragOver"] if self.entered else ["dragEnter", "dragOver"]
         self.entered = True
-        return [
-            {"type": kind, **self.place, "data": self.data} for kind in [*kinds, *(["drop"] if drop else [])]
-        ]
+        return [self.event(kind) for kind in [*kinds, *(["drop"] if drop else [])]]
+
+    def event(self, kind: str) -> dict[str, Any]:
+        """A drag event where the mouse was last."""
+        place = {name: value for name, value in self.last.params.items() if name in ("x", "y", "modifiers")}
+        return {"type": kind, **place, "data": self.data}
 
 
 class Drags:
@@ -98,7 +103,7 @@ class Drags:
             return
         drag = self._drags.get(guest.target_id)
         if drag is not None and not drag.released:
-            drag.place = _place(job)
+            drag.last = job
             return
         # The session that has pressed, where it has a say: Chromium 130 would let it carry the drag on (DragController
         # in content/browser/devtools/protocol/input_handler.cc), which only works, and survives, at an even pace.
@@ -106,7 +111,7 @@ class Drags:
         own = presser is not None and presser.main and self._wire.session_here(presser)
         session_id = presser.id if presser is not None and own else guest.session_id
         if session_id is not None and guest.target_id not in self._clients.values():
-            self._drags[guest.target_id] = Drag(session_id, _place(job))
+            self._drags[guest.target_id] = Drag(session_id, job)
             self._wire.post(Upstream(INTERCEPT, {"enabled": True}, session_id))
 
     def ends(self, guest: Guest, job: Job) -> bool:
@@ -124,7 +129,7 @@ class Drags:
     def steps(self, guest: Guest, job: Job) -> list[dict[str, Any]]:
         """What the page is sent in place of the mouse."""
         drag = self._drags[guest.target_id]
-        drag.place = _place(job)
+        drag.last = job
         drag.carried = job.params["type"] == "mouseReleased"
         return drag.steps(drop=drag.carried)
 
@@ -135,7 +140,7 @@ class Drags:
             return
         drag.released = True
         if job is not None:
-            drag.place = _place(job)
+            drag.last = job
 
         self._wire.flows.start(self._stop(guest, drag), lambda _: None, lambda _: None)
 
@@ -148,7 +153,7 @@ class Drags:
         if (
             drag.carried
         ):  # Chromium 130 holds the button of the session to be down, and the person's drags for its own
-            up = {**LIFTED, "x": drag.place["x"], "y": drag.place["y"]}
+            up = {**LIFTED, "x": drag.last.params["x"], "y": drag.last.params["y"]}
             yield from call(Upstream(MOUSE, up, drag.session_id), INPUT_BOUND)
         if drag.session_id not in self._clients:
             yield from call(Upstream(INTERCEPT, {"enabled": False}, drag.session_id), INPUT_BOUND)
@@ -172,12 +177,10 @@ class Drags:
     def _drop(self, guest: Guest, drag: Drag) -> Flow[None]:
         """It began too late for the release, which the mouse has told of."""
         for params in drag.steps(drop=True):
-            yield from call(Upstream(DRAG, params, guest.session_id), INPUT_BOUND)
+            yield from call(Upstream(DRAG, params, self._delivery.session_id(guest, drag.last)), INPUT_BOUND)
 
     def _cancel(self, guest: Guest, drag: Drag) -> None:
-        cancel = {"type": "dragCancel", **drag.place, "data": drag.data}
-        self._wire.post(Upstream(DRAG, cancel, guest.session_id))
-
-
-def _place(job: Job) -> dict[str, Any]:
-    return {name: job.params[name] for name in ("x", "y", "modifiers") if name in job.params}
+        with suppress(GuardError):  # the frame is gone, and the drag with it
+            self._wire.post(
+                Upstream(DRAG, drag.event("dragCancel"), self._delivery.session_id(guest, drag.last))
+            )

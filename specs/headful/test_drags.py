@@ -10,12 +10,24 @@ import anyio.lowlevel
 import pytest
 
 from probes.fixture import FixtureError
-from specs.guarded import FOCUS, Stage, guarded, raw, records
+from specs.guarded import FOCUS, SessionName, Stage, guarded, raw, records
 
 pytestmark = [pytest.mark.headful, pytest.mark.anyio]
 
 MOUSE = "Input.dispatchMouseEvent"
 TEXT = "sphinx"
+#: Something to drag and a place to drop it, in a page that has neither.
+INSERT = """(() => {
+  const [thing, place] = [5, 60].map((left) => {
+    const style = `position:fixed; top:5px; left:${left}px; width:30px; height:20px`;
+    return document.body.appendChild(Object.assign(document.createElement('div'), { style }));
+  });
+  thing.draggable = true;
+  thing.addEventListener('dragstart', (event) => event.dataTransfer.setData('text/plain', 'dragged'));
+  place.addEventListener('dragover', (event) => event.preventDefault());
+  place.addEventListener('drop', (event) => { window.dropped = event.dataTransfer.getData('text/plain'); });
+  return [[20, 15], [75, 15]];
+})()"""
 #: How many times each.
 TIMES = 3
 DROPPED = ["dragstart", "drop", "dragend"]
@@ -44,11 +56,19 @@ def path(start: tuple[float, float], end: tuple[float, float], steps: int = 6) -
 async def drag(app: Stage, *, hurried: bool, until: str = "") -> list[str | None]:
     """From the thing that can be dragged to where it can be dropped; what the app said to each step."""
     await app.guest()
-    events = path(await app.at("draggable"), await app.at("drop-zone"))
+    return await follow(
+        app, path(await app.at("draggable"), await app.at("drop-zone")), hurried=hurried, until=until
+    )
+
+
+async def follow(
+    app: Stage, events: list[dict[str, Any]], *, hurried: bool, until: str = "", session: SessionName = "root"
+) -> list[str | None]:
+    """The agent's mouse does so; what the app said to each step."""
     said: list[str | None] = []
 
     async def send(event: dict[str, Any]) -> None:
-        said.append(await app.try_send(MOUSE, event))
+        said.append(await app.try_send(MOUSE, event, session=session))
 
     async with anyio.create_task_group() as tasks:
         for event in events:
@@ -101,6 +121,18 @@ class TestGuarded:
         await sessions.close()
         await app.fresh()
         assert await dragged(app, hurried=hurried) == (DROPPED, [None] * 8)
+
+
+@pytest.mark.parametrize("hurried", [False, True], ids=["one-by-one", "hurried"])
+@guarded
+class TestInACrossSiteFrame:
+    async def test_it_is_dropped(self, app: Stage, hurried: bool) -> None:
+        await app.guest()
+        await app.fixture.frames_take_input()
+        start, end = await app.fixture.execute("guest:0/cross-site", INSERT)
+        await follow(app, path(start, end), hurried=hurried, session="frame")
+        await anyio.sleep(0.3)
+        assert await app.fixture.execute("guest:0/cross-site", "window.dropped") == "dragged"
 
 
 @guarded

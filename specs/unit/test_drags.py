@@ -79,13 +79,13 @@ class TestTheWholeOfIt:
         t.silence()
 
     def test_and_after_it(self, held: Parts) -> None:
-        t, guest, agent = held
+        t, _, agent = held
         agent.says(3, MOUSE, RELEASE, session="S1")
         t.app.gets(MOUSE, RELEASE, session="S1").answers()
         agent.hears(3, {}, session="S1")
         begins(t)
         for kind in ("dragEnter", "dragOver", "drop"):
-            drag_event(t, kind, 10, guest.session)
+            drag_event(t, kind, 10)
         t.rings(LATE_SECONDS)
         t.app.gets(INTERCEPT, {"enabled": False}, session="S1").answers()
         t.silence()
