@@ -28,7 +28,7 @@ INTERCEPTED = "Input.dragIntercepted"
 #: Tells the app, and no page, that the mouse is up.
 LIFTED: dict[str, Any] = {"type": "mouseReleased", "button": "none"}
 
-#: Seconds after a release in which a drag may still begin by the moves before it; one of the person's would be taken for it.
+#: Seconds after a release in which a drag may still begin by the moves before it; the person's would be taken for one.
 LATE_SECONDS = 0.25
 
 
