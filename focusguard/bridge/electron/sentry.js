@@ -99,7 +99,15 @@
   function hear(view) {
     if (!view || heard.has(view)) return;
     heard.add(view);
-    for (const type of TYPES) view.addEventListener(type, onChange, true);
+    for (const type of TYPES) view.addEventListener(type, onChange, beforePage(type));
+  }
+  /**
+   * An `input` is heard after the page: a page's microtasks run after each listener, so an editor that watches its own
+   * document (ProseMirror) would have been at work before the page's first listener.
+   * @param {string} type @returns {boolean}
+   */
+  function beforePage(type) {
+    return type !== 'input';
   }
   /** @param {any} [event] */
   function onChange(event) {
@@ -228,7 +236,7 @@
     rest,
     stop: () => {
       rest();
-      for (const type of TYPES) window.removeEventListener(type, onChange, true);
+      for (const type of TYPES) window.removeEventListener(type, onChange, beforePage(type));
       if (waiting) waiting([]);
       delete world[NAME];
       return true;
