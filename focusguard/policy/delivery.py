@@ -207,6 +207,8 @@ class Delivery:
     def answered(self, guest: Guest, job: Job, handle: Handle) -> Flow[dict[str, Any]]:
         """The app's answer, or an error that says that there is none."""
         try:
+            if job.rule.frame:
+                return (yield from self._paint.answered(guest, handle, INPUT_BOUND))
             result: dict[str, Any] = yield Await(handle, INPUT_BOUND)
         except CallFailed:
             self.refused(guest, job)
@@ -224,15 +226,7 @@ class Delivery:
         self.check_way(guest, job)
         handle = yield Post(Upstream(job.method, job.params, self.session_id(guest, job), job.raw or None))
         self.note(guest, job)
-        if not job.rule.frame:
-            return (yield from self.answered(guest, job, handle))
-        try:
-            return (yield from self._paint.answered(guest, handle, INPUT_BOUND))
-        except CallFailed:
-            self.refused(guest, job)
-            raise
-        except TimedOut:
-            raise GuardError(Code.TIMEOUT, f"the guest did not answer within {INPUT_BOUND:g} s") from None
+        return (yield from self.answered(guest, job, handle))
 
     # -- seen --------------------------------------------------------------------------------------------------------
     def watch(self, place: Place, types: list[str], *, character: bool) -> Upstream:

@@ -55,7 +55,7 @@ class PaintWatch:
                 result: dict[str, Any] = yield Await(handle, LATE_SECONDS)
                 return result
             except TimedOut:
-                if not (yield from self.painted(guest)):
+                if not (yield from self.painted(guest)) and not handle.settled:
                     raise GuardError(Code.TARGET_HIDDEN, DETAIL) from None
         raise TimedOut(f"no answer within {seconds:g} s")
 

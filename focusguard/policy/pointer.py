@@ -55,7 +55,7 @@ class Pointer:
                 return (yield from self._press(guest, job))
             return (yield from self._delivery.sent_on(guest, job))
         except GuardError as fault:
-            if hand is not None and lifts and fault.code is Code.TIMEOUT:
+            if hand is not None and lifts and fault.code in (Code.TIMEOUT, Code.TARGET_HIDDEN):
                 hand.undo()  # until the page has taken it, the window's touches go there
             raise
         finally:

@@ -7,12 +7,18 @@ from typing import Any, ClassVar
 import pytest
 
 from specs.unit.strokes import (
+    FINGER,
+    HELD,
     KEY,
+    LIFT,
     MOUSE,
     MOVE,
+    TOUCH,
     begin,
+    emulates,
     key,
     key_arrives,
+    lingers,
 )
 from specs.unit.transcript import Call, Client, GuestPage, Transcript
 
@@ -191,3 +197,39 @@ class TestTheGuardsOwnCommands:
             t.page_is_painted(guest.session, True)
         agent.hears_error(1, "browser_timeout: the guest did not answer within 10 s", session="S1")
         t.silence()
+
+    def test_an_answer_during_a_look_is_the_answer(self) -> None:
+        t, guest, agent, wheel = self.begun()
+        t.rings(0.7)
+        look = t.page_is_asked(guest.session)
+        wheel.answers()
+        look.answers({"result": {"value": False}})
+        agent.hears_nothing()
+
+
+class TestFingers:
+    """Chromium answers no touch of a guest that gives no frames."""
+
+    def test_both_ends_are_named_and_the_finger_is_the_clients_until_the_page_has_it(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, TOUCH, FINGER, session="S1")
+        emulates(t, guest.session)
+        t.bridge.gets("borrow.begin").answers(HELD)
+        down = t.app.gets(TOUCH, FINGER, session=guest.session)
+        self.is_named(t, guest, agent, 1)
+        for id_ in (2, 3):
+            agent.says(id_, TOUCH, LIFT, session="S1")
+            t.bridge.gets("borrow.begin").answers(HELD)
+            up = t.app.gets(TOUCH, LIFT, session=guest.session)
+            if id_ == 2:
+                self.is_named(t, guest, agent, 2)
+        down.answers()
+        up.answers()
+        agent.hears(3, {}, session="S1")
+
+    def is_named(self, t: Transcript, guest: GuestPage, agent: Client, id_: int) -> None:
+        t.rings(2.0)
+        t.rings(0.7)
+        t.page_is_painted(guest.session, False)
+        agent.hears_error(id_, "browser_target_hidden", session="S1")
+        lingers(t, guest)
