@@ -2,7 +2,7 @@
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
-.PHONY: help setup tools probe test test-clients lint format specs fidelity soak bench clean
+.PHONY: help setup tools probe test test-clients test-input-methods lint format specs fidelity soak bench clean
 
 VENV := .venv
 PYTHON := $(VENV)/bin/python
@@ -10,7 +10,7 @@ PYTHON := $(VENV)/bin/python
 ARGS ?=
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## /{printf "  make %-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: ## Install what running needs: system packages, .venv with the focusguard command, Electron
 	@scripts/prepare run
@@ -21,7 +21,7 @@ tools: ## Install what the checks need, on top of setup
 probe: setup ## Measure where agent input lands; writes results/landing
 	$(VENV)/bin/focusguard probe --out results/landing $(ARGS)
 
-test: lint specs ## Check the code, then run every spec but those of the next two
+test: lint specs ## Check the code, then run every spec but those of clients, input methods, fidelity and bench
 
 lint: tools ## Check style and types of the Python, and the JavaScript
 	$(VENV)/bin/ruff check .
@@ -36,10 +36,13 @@ format: tools ## Bring the Python into shape
 	$(VENV)/bin/ruff format .
 
 specs: tools ## Run the specs
-	$(PYTHON) -m pytest -m "not bench and not fidelity" -n 2 --dist loadfile --no-loadscope-reorder --ignore=specs/clients $(ARGS)
+	$(PYTHON) -m pytest -m "not bench and not fidelity and not input_method" -n 2 --dist loadfile --no-loadscope-reorder --ignore=specs/clients $(ARGS)
 
 test-clients: tools ## Run the specs of clients, and of what people start and import: doctor, pytest plugin, focusguard.sync
 	$(PYTHON) -m pytest -m "not bench and not fidelity" -n 2 --dist loadfile $(ARGS) specs/clients
+
+test-input-methods: tools ## Run the specs of a person who composes text, with a real fcitx5
+	$(PYTHON) -m pytest -m "input_method and not bench" -n 2 --dist loadfile $(ARGS) specs/headful
 
 fidelity: tools ## Compare what a page sees through the guard with a focused page, event by event: the whole corpus
 	$(PYTHON) -m pytest -m "fidelity and not bench" -s $(ARGS)

@@ -12,7 +12,7 @@ from focusguard.electron.janitor import Janitor
 from focusguard.electron.runtimes import Runtime
 from probes.observed import Embedding
 from specs.embeddings import VIEWS
-from specs.guarded import Route, Stage, stage
+from specs.guarded import Stage, guarded, raw, stage
 
 pytestmark = [pytest.mark.electron, pytest.mark.anyio]
 
@@ -75,19 +75,26 @@ ACTIONS: dict[Action, str] = {
 }
 
 
-@pytest.fixture
-async def app(
+@pytest.fixture(scope="module")
+async def staged(
     request: pytest.FixtureRequest,
     embedding: Embedding,
     runtime: Runtime,
     display: Display,
     janitor: Janitor,
 ) -> AsyncIterator[Stage]:
-    """A new app each time: a page that has been shown once is not what this is about."""
-    route: Route = request.param
-    async with stage(route, runtime, display, janitor, window="hidden", embedding=embedding) as running:
-        await running.fresh()
+    async with stage(
+        request.param, runtime, display, janitor, window="hidden", embedding=embedding
+    ) as running:
         yield running
+
+
+@pytest.fixture
+async def app(staged: Stage, embedding: Embedding) -> Stage:
+    """New windows and views each time: a page that has been shown once is not what this is about."""
+    await staged.fixture.open(embedding, window="hidden")
+    await staged.fresh()
+    return staged
 
 
 def arrived(app: Stage, event: str, eventually: Eventually) -> Awaitable[Any]:
@@ -100,7 +107,7 @@ def arrived(app: Stage, event: str, eventually: Eventually) -> Awaitable[Any]:
 
 
 @NEVER_SHOWN
-@pytest.mark.parametrize("app", ["guarded"], indirect=True)
+@guarded
 @pytest.mark.parametrize("action", ACTIONS, ids=lambda action: action.__name__)
 async def test_the_reply_says_what_the_page_saw(
     app: Stage, action: Action, eventually: Eventually, runtime: Runtime
@@ -116,7 +123,7 @@ async def test_the_reply_says_what_the_page_saw(
 
 
 @pytest.mark.only(*VIEWS)
-@pytest.mark.parametrize("app", ["raw"], indirect=True)
+@raw
 async def test_raw_a_press_is_answered_and_lost(app: Stage, runtime: Runtime) -> None:
     """The fault; not on Electron 9, which gives a hidden page its presses, as all give them to a hidden window's."""
     x, y = await app.at("text")

@@ -48,14 +48,21 @@ async def touch(on: Stage, guest: int, kind: str) -> None:
     await on.send(TOUCH, {"type": kind, "touchPoints": points}, guest=guest)
 
 
-@pytest.fixture
-async def afresh(
+@pytest.fixture(scope="module")
+async def launched(
     request: pytest.FixtureRequest, runtime: Runtime, display: Display, janitor: Janitor
 ) -> AsyncIterator[Stage]:
-    """A window whose table nobody has touched yet: raw, it stays as one spec leaves it."""
     route: Route = request.param
     async with stage(route, runtime, display, janitor, window="headful", guests=2) as running:
         yield running
+
+
+@pytest.fixture
+async def afresh(launched: Stage) -> Stage:
+    """A window whose table nobody has touched yet: raw, it stays as one spec leaves it."""
+    if not launched.guarded:
+        await launched.fixture.open("webview", window="headful", guests=2)
+    return launched
 
 
 async def places(on: Stage, count: int) -> list[dict[str, Any]]:
@@ -93,9 +100,10 @@ PAIRS: dict[str, list[tuple[str, slice]]] = {
 
 
 @pytest.mark.parametrize(
-    ("afresh", "way"),
+    ("launched", "way"),
     [*(("guarded", way) for way in PAIRS), ("raw", "one by one"), ("raw", "three cancelled")],
-    indirect=["afresh"],
+    indirect=["launched"],
+    scope="module",
 )
 async def test_after_several_fingers(afresh: Stage, way: str) -> None:
     """Chromium counts the second finger twice, and for ever after its table points at the page that it was in."""
@@ -111,7 +119,7 @@ async def test_after_several_fingers(afresh: Stage, way: str) -> None:
     assert ended == {0: 1 if down == 3 else 2, 1: 0}, "the page is not told of fingers that never came down"
 
 
-@pytest.mark.parametrize("afresh", ["guarded"], indirect=True)
+@pytest.mark.parametrize("launched", ["guarded"], indirect=True, scope="module")
 async def test_after_a_pinch(afresh: Stage) -> None:
     """Raw, a gesture goes to the host."""
     x, y = await afresh.at("button", guest=0)
@@ -129,7 +137,7 @@ async def leave(client: CdpClient, how: str, session: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("afresh", "how", "count"),
+    ("launched", "how", "count"),
     [
         ("guarded", "detached", 1),
         ("guarded", "closed", 2),
@@ -137,7 +145,8 @@ async def leave(client: CdpClient, how: str, session: str) -> None:
         ("guarded", "a page's connection", 2),
         ("raw", "closed", 2),
     ],
-    indirect=["afresh"],
+    indirect=["launched"],
+    scope="module",
 )
 async def test_after_a_client_with_fingers_down(afresh: Stage, how: str, count: int) -> None:
     """Chromium forgets a session's fingers with it and lifts none of them."""

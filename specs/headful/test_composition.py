@@ -17,7 +17,7 @@ from probes.observed import Embedding
 from specs.embeddings import newest_view
 from specs.guarded import Stage, guarded, raw, stage
 
-pytestmark = [pytest.mark.headful, pytest.mark.anyio]
+pytestmark = [pytest.mark.headful, pytest.mark.input_method, pytest.mark.anyio]
 
 in_a_view = pytest.mark.only(newest_view(ensure_runtime().version))
 RATE = 12.0

@@ -19,7 +19,7 @@ from focusguard.electron.runtimes import Runtime
 from probes.landing.cdp_client import focus_node
 from specs.bridged import Bridged, bridged
 
-pytestmark = [pytest.mark.headful, pytest.mark.anyio]
+pytestmark = [pytest.mark.headful, pytest.mark.input_method, pytest.mark.anyio]
 
 Eventually = Callable[..., Awaitable[Any]]
 #: What is typed, and what the person means by it.

@@ -15,7 +15,7 @@ from focusguard.electron.runtimes import Runtime
 from probes.fixture import run_fixture
 from probes.landing.cdp_client import attach_guest, find_guest, focus_node, open_client
 
-pytestmark = [pytest.mark.headful, pytest.mark.anyio]
+pytestmark = [pytest.mark.headful, pytest.mark.input_method, pytest.mark.anyio]
 
 
 async def test_a_focused_field_in_the_guest_ends_all_composing(runtime: Runtime, janitor: Janitor) -> None:

@@ -123,7 +123,6 @@ class TestGuarded:
     async def test_an_agents_window_leaves_the_person_their_keys(
         self, app: Stage, popups: Popups, eventually: Eventually, act: Opening
     ) -> None:
-        await anyio.sleep(1.6)  # longer than a press of the person's counts
         await type_while(app, act)
         await eventually(popups.opened)
         assert await typed(app) == TYPED * 2
@@ -137,10 +136,12 @@ class TestGuarded:
         await app.hands.click(*(await app.fixture.rects()).on_screen("button"))
         await eventually(popups.opened)
         await eventually(lambda: focused_popup(app))
+        await anyio.sleep(
+            1.6
+        )  # longer than a press of theirs counts: what opens next is not on their account
 
     async def test_the_app_still_decides(self, app: Stage, popups: Popups, eventually: Eventually) -> None:
         """Its handler is asked, also one that it sets while agents are there."""
-        await anyio.sleep(1.6)
         await app.send("Runtime.evaluate", {"expression": "0"})
         await set_handler(app, "() => ({ action: 'deny' })")
         await by_script(app)
