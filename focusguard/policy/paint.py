@@ -50,13 +50,18 @@ class PaintWatch:
             GuardError: the guest is not painted.
             FlowFault: as `Await`.
         """
-        for _ in range(max(1, round(seconds / LATE_SECONDS))):
+        left = seconds
+        while left > 0:
             try:
-                result: dict[str, Any] = yield Await(handle, LATE_SECONDS)
+                result: dict[str, Any] = yield Await(handle, min(left, LATE_SECONDS))
                 return result
             except TimedOut:
-                if not (yield from self.painted(guest)) and not handle.settled:
-                    raise GuardError(Code.TARGET_HIDDEN, DETAIL) from None
+                left -= LATE_SECONDS
+            painted = yield from self._look(guest)
+            if painted is None:
+                left -= ANSWER_SECONDS
+            elif not painted and not handle.settled:
+                raise GuardError(Code.TARGET_HIDDEN, DETAIL)
         raise TimedOut(f"no answer within {seconds:g} s")
 
     def check_visible(self, guest: Guest) -> Flow[None]:
@@ -78,8 +83,12 @@ class PaintWatch:
 
     def painted(self, guest: Guest) -> Flow[bool]:
         """Whether the guest gets a frame; True where it cannot be asked, so that nothing is said that was not seen."""
+        return (yield from self._look(guest)) is not False
+
+    def _look(self, guest: Guest) -> Flow[bool | None]:
+        """Whether the guest gets a frame; None where it does not say."""
         if guest.session_id is None:
-            return True
+            return None
         try:
             _, answer = yield from self._worlds.evaluate(
                 guest.session_id,
@@ -89,5 +98,5 @@ class PaintWatch:
                 seconds=ANSWER_SECONDS,
             )
         except (FlowFault, GuardError):
-            return True
+            return None
         return bool(answer.get("value", True))

@@ -78,7 +78,11 @@ class TestPresses:
         press = pressed(t)
         t.rings(2.0)
         t.bridge.gets("borrow.end").answers(RETURNED)
-        t.rings(10.0)
+        # The renderer says nothing at all: three looks of three seconds.
+        for _ in range(3):
+            t.rings(0.7)
+            t.page_is_asked(guest.session)
+            t.rings(3.0)
         agent.hears_error(1, "browser_timeout", session="S1")
         press.answers()
         t.silence()
