@@ -43,6 +43,7 @@ class Discovery:
         *,
         bridge_expected: bool,
         gone: Callable[[Guest], None],
+        let_go: Callable[[Guest], Flow[None]],
         crashed: Callable[[Guest], None],
         frame_here: Callable[[Guest, Child], None],
         page_event: Callable[[Guest, str, dict[str, Any]], None],
@@ -54,6 +55,7 @@ class Discovery:
         self._worlds = worlds
         self._bridge_expected = bridge_expected
         self._gone = gone
+        self._let_go = let_go
         self._crash = crashed
         self._frame_here = frame_here
         self._page_event = page_event
@@ -128,9 +130,13 @@ class Discovery:
 
     def _destroyed(self, target_id: str) -> None:
         self._tree.infos.pop(target_id, None)
-        guest = self._tree.guests.pop(target_id, None)
-        if guest is None:
-            return
+        guest = self._tree.guests.get(target_id)
+        if guest is not None:
+            self._remove(guest)
+
+    def _remove(self, guest: Guest) -> None:
+        target_id = guest.target_id
+        del self._tree.guests[target_id]
         # What waits is answered first, then sessions end, then the target: the order in which Chromium tells.
         self._gone(guest)
         self._own_session_gone(guest)
@@ -140,6 +146,24 @@ class Discovery:
                 self._browser.target_gone(child_id, child.info["type"], guest=False)
             self._browser.target_gone(target_id, "page", guest=True)
             self._wire.report("guest.gone", targetId=target_id)
+
+    def refuse(self, web_contents_id: int) -> None:
+        """The app keeps agents out of a page: for them it is gone, with what they hold down in it."""
+        guest = self._tree.by_web_contents(web_contents_id)
+        if guest is None:
+            return
+
+        def ended(_: object) -> None:
+            if self._tree.guests.get(guest.target_id) is not guest:
+                return
+            own = [
+                each.id for each in self._sessions.of_guest(guest.target_id) if each.main and not each.virtual
+            ]
+            self._remove(guest)
+            for session_id in own:
+                self._wire.post(Upstream("Target.detachFromTarget", {"sessionId": session_id}))
+
+        self._wire.flows.start(self._let_go(guest), ended, ended)
 
     def _own_session_gone(self, guest: Guest) -> None:
         session_id, guest.session_id = guest.session_id, None

@@ -121,6 +121,7 @@ class Guard:
             self._worlds,
             bridge_expected=options.bridge_expected,
             gone=self._guest_gone,
+            let_go=self._input.let_go,
             crashed=self._input.guest_crashed,
             frame_here=self._frame_here,
             page_event=self._page_event,
@@ -583,6 +584,8 @@ class Guard:
             self._downloads.changed(event.params)
         elif event.event == "target.changed":
             self._discovery.reconsider()
+        elif event.event == "target.refused":
+            self._discovery.refuse(int(event.params.get("webContentsId", -1)))
         elif event.event == "composition":
             host = event.params.get("hostWebContentsId")
             now, active = bool(event.params.get("open")), bool(event.params.get("active"))

@@ -315,6 +315,11 @@ class InputDesk:
         if (client, guest.target_id) in self._delivery.held:
             self._enqueue(guest, Release(client))
 
+    def let_go(self, guest: Guest) -> Flow[None]:
+        """Let go of what anybody holds down in a guest."""
+        for client in [who for who, guest_id in self._delivery.held if guest_id == guest.target_id]:
+            yield from self._release(guest, client)
+
     def _release(self, guest: Guest, client: int) -> Flow[dict[str, Any]]:
         left = self._delivery.held.get((client, guest.target_id), Held())
         if left.pressing:

@@ -118,3 +118,44 @@ class TestAGuestThatIsGone:
         t.bridge.gets("borrow.begin").fails("there is no such page", "no-such-target")
         not_again(agent, 1, "browser_error: the guest is gone; nothing was sent")
         t.silence()
+
+
+class TestAPageThatTheAppRefuses:
+    """The app's word can change: agents lose a page as if it were gone, and the person keeps it."""
+
+    def test_what_is_down_goes_up_and_sessions_end(self) -> None:
+        t, guest, agent = begin()
+        agent.says(1, KEY, key("a"), session="S1")
+        emulates(t, guest.session)
+        key_arrives(t, guest)
+        agent.hears(1, session="S1")
+        agent.says(2, "DOM.getDocument", session="S1")
+        t.app.gets("DOM.getDocument", session="S1")
+        t.bridge.tells("target.refused", webContentsId=guest.web_contents_id)
+        key_arrives(t, guest, ("keyUp", "a"))
+        not_again(agent, 2, "browser_error: the target closed")
+        agent.hears_event("Target.detachedFromTarget", {"sessionId": "S1", "targetId": "G1"})
+        ended = {t.app.gets("Target.detachFromTarget").params["sessionId"] for _ in range(2)}
+        assert ended == {"S1", guest.session}
+        agent.says(3, "Target.getTargets")
+        assert agent.hears(3)["targetInfos"] == []
+        t.silence()
+
+    def test_it_can_be_allowed_again(self) -> None:
+        t, guest, agent = begin()
+        t.bridge.tells("target.refused", webContentsId=guest.web_contents_id)
+        agent.hears_event("Target.detachedFromTarget")
+        for _ in range(2):
+            t.app.gets("Target.detachFromTarget")
+        t.bridge.tells("target.changed", webContentsId=guest.web_contents_id)
+        described = {"found": True, "webContentsId": guest.web_contents_id, "kind": "webview", "guest": True}
+        t.bridge.gets("target.describe", targetId="G1").answers({**described, "hostWebContentsId": 1})
+        t.app.gets("Target.attachToTarget", {"targetId": "G1"}).answers({"sessionId": "OWN-AGAIN"})
+        agent.says(1, "Target.getTargets")
+        assert [each["targetId"] for each in agent.hears(1)["targetInfos"]] == ["G1"]
+
+    def test_a_page_that_is_no_guest_is_nobodys_loss(self) -> None:
+        t, _, agent = begin()
+        t.bridge.tells("target.refused", webContentsId=4711)
+        agent.hears_nothing()
+        t.silence()

@@ -23,6 +23,10 @@ if (!store[KEY]) {
     onWakeGuest: null,
     /** @type {((wc: any) => boolean | undefined) | null} the app's word on what agents may drive */
     isGuest: null,
+    /** @type {() => void} has the app's word asked again for every page */
+    reconsider: () => {},
+    /** @type {((wc: any, acting: boolean) => any) | null} an agent begins to press or type in a page, or is quiet again */
+    onAgentActing: null,
     /** @type {(wc: any) => boolean} */
     isAgentInput: () => false,
     version: 1,
@@ -84,6 +88,7 @@ function run(api, electron, path, token) {
   const { createLink } = require('./link.cjs');
   const { createMarks } = require('./marks.cjs');
   const { createPanes, failure, within, PANE, SENTRY } = require('./panes.cjs');
+  const { createActing } = require('./acting.cjs');
   const { createTargets } = require('./targets.cjs');
   const { createBorrows } = require('./borrow.cjs');
   const { createPreload } = require('./preloads.cjs');
@@ -98,6 +103,7 @@ function run(api, electron, path, token) {
   const { describeProtocol } = require('./description.cjs');
 
   const targets = createTargets(electron, api);
+  const acting = createActing(api);
   const event = (/** @type {string} */ name, /** @type {object} */ params) => link.event(name, params);
   const shields = createPreload(electron, 'shield.js');
   const newborns = createPreload(electron, 'newborn.js');
@@ -152,6 +158,7 @@ function run(api, electron, path, token) {
   const downloads = createDownloads({ electron, persons, event });
   const permissions = createPermissions({ electron, targets, persons, screen: createScreen({ app, targets, within, borrows }) });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
+  api.reconsider = () => webContents.getAllWebContents().forEach(tellChanged);
 
   /** @param {any} params */
   const page = (params) => {
@@ -179,6 +186,7 @@ function run(api, electron, path, token) {
     'keys.send': (params) => {
       const wc = undisturbed(params);
       persons.agentActs(wc);
+      acting.acts(wc);
       return { sent: marks.send(wc, params.events || []) };
     },
     'dialogs.hold': (params) => {
@@ -195,14 +203,17 @@ function run(api, electron, path, token) {
     'text.insert': (params) => {
       const wc = undisturbed(params);
       marks.mark(wc);
+      acting.acts(wc);
       return within(Promise.resolve(wc.insertText(String(params.text))), 2000, 'guest').then(() => ({}));
     },
     'press.expect': (params) => {
       persons.expect(page(params));
+      acting.acts(page(params));
       return {};
     },
     'borrow.begin': (params) => {
       persons.agentActs(page(params));
+      acting.acts(page(params));
       return borrows.begin(params);
     },
     'borrow.end': borrows.end,
@@ -238,6 +249,22 @@ function run(api, electron, path, token) {
       return {};
     },
   };
+
+  /** @param {any} wc what it is may be another thing now; where the app keeps agents out of it, they go */
+  function tellChanged(wc) {
+    if (!link.ready() || wc.isDestroyed()) return;
+    const { id } = wc;
+    if (targets.saidOf(wc) !== false) {
+      refused.delete(id);
+    } else if (!refused.has(id)) {
+      refused.add(id);
+      for (const part of [dialogs, permissions, popups]) part.hold(wc, false);
+      event('target.refused', { webContentsId: id });
+    }
+    event('target.changed', { webContentsId: id });
+  }
+  /** @type {Set<number>} pages of which the app has said that agents may not drive them */
+  const refused = new Set();
 
   /** @param {any} wc from the first moment on, so that keys typed before the first borrow are known */
   function adopt(wc) {
@@ -282,7 +309,7 @@ function run(api, electron, path, token) {
         apart.delete(one);
         if (one.isDestroyed() || !link.ready()) continue;
         adopt(one);
-        event('target.changed', { webContentsId: one.id });
+        tellChanged(one);
       }
       if (!apart.size && looking) {
         clearInterval(looking);
@@ -302,12 +329,13 @@ function run(api, electron, path, token) {
     adopt(wc);
     wc.once('destroyed', () => {
       followed.delete(id);
+      refused.delete(id);
       // The only listener of its kind on a page of the app, whoever has come and left meanwhile.
-      for (const part of [marks, panes, sentries, composing, borrows, views, dialogs, downloads, permissions, popups]) part.forget(id);
+      for (const part of [acting, marks, panes, sentries, composing, borrows, views, dialogs, downloads, permissions, popups]) part.forget(id);
       event('target.gone', { webContentsId: id });
       if (link.ready()) composing.guestChanged(hostOfWebview, true);
     });
-    const changed = () => event('target.changed', { webContentsId: id });
+    const changed = () => tellChanged(wc);
     /** The input method loses the page that it looked at, and no sentry is in the new one yet. */
     const repair = () => {
       const { kind, host } = targets.place(wc);
@@ -361,6 +389,7 @@ function run(api, electron, path, token) {
       return handler(params);
     },
     onReady: () => {
+      refused.clear();
       marks.start();
       shields.start();
       views.start();
@@ -371,6 +400,7 @@ function run(api, electron, path, token) {
     },
     onRefused: () => shields.stop(),
     onLost: () => {
+      acting.stop();
       borrows.abandon();
       composing.stop();
       dialogs.stop();

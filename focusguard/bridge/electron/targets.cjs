@@ -61,16 +61,21 @@ function createTargets(electron, app) {
     return { kind: 'other', host: null, window: null };
   }
 
+  /** @param {any} wc @returns {boolean | null} the app's word on whether agents may drive it */
+  function saidOf(wc) {
+    if (typeof app.isGuest !== 'function') return null;
+    try {
+      const said = app.isGuest(wc);
+      return typeof said === 'boolean' ? said : null;
+    } catch (error) {
+      return null; // an app whose rule throws gets the default rule
+    }
+  }
+
   /** @param {any} wc @param {string} kind @param {any} host */
   function isGuest(wc, kind, host) {
-    if (typeof app.isGuest === 'function') {
-      try {
-        const said = app.isGuest(wc);
-        if (typeof said === 'boolean') return said;
-      } catch (error) {
-        // An app whose rule throws gets the default rule.
-      }
-    }
+    const said = saidOf(wc);
+    if (said !== null) return said;
     if (/^(devtools|chrome|chrome-extension):/.test(wc.getURL())) return false;
     if (kind === 'webview' || kind === 'offscreen') return true;
     if (kind === 'browser-view' || kind === 'web-contents-view') return !!(host && host.getURL());
@@ -166,7 +171,7 @@ function createTargets(electron, app) {
     });
   }
 
-  return { get, place, describe, describeContents, guestsOf, pagesIn };
+  return { get, place, saidOf, describe, describeContents, guestsOf, pagesIn };
 }
 
 module.exports = { createTargets };
