@@ -69,16 +69,16 @@ class TestTheSign:
         code = f"global.signs = []; {BRIDGE}.onAgentActing = {listen}"
         await guarded.fixture.execute("main-process", code)
         try:
+            assert await guarded.key("z") is None
+            await eventually(lambda: off(guarded))  # whatever was done before is over
+            await guarded.fixture.execute("main-process", "global.signs = []")
             await guarded.send("DOM.getDocument")
             assert await signs(guarded) == [], "looking is no acting"
             for letter in "abc":
                 assert await guarded.key(letter) is None
             assert await signs(guarded) == [["webview", True]]
-
-            async def off() -> bool:
-                return await signs(guarded) == [["webview", True], ["webview", False]]
-
-            await eventually(off)
+            await eventually(lambda: off(guarded))
+            assert await signs(guarded) == [["webview", True], ["webview", False]]
         finally:
             await guarded.fixture.execute("main-process", f"{BRIDGE}.onAgentActing = null")
 
@@ -96,3 +96,7 @@ class TestTheSign:
 
 async def signs(on: Stage) -> Any:
     return await on.fixture.execute("main-process", "return global.signs")
+
+
+async def off(on: Stage) -> bool:
+    return (await signs(on))[-1:] == [["webview", False]]
