@@ -151,7 +151,9 @@ class Attachments:
         held = len(self._sessions.of_client(client)) + self._attaching.get(client, 0)
         if held >= self._limits.sessions:
             raise GuardError(
-                Code.REFUSED, f"this connection has {self._limits.sessions} sessions already; detach some"
+                Code.REFUSED,
+                f"this connection has {self._limits.sessions} sessions already",
+                advice="detach some of them",
             )
 
     def _virtual_session(

@@ -249,9 +249,9 @@ class Guard:
         self._wire.accept(caller)
         if too_many:
             limit = self._options.limits.pending
-            self._wire.fail(
-                caller, GuardError(Code.REFUSED, f"{limit} commands of this connection wait for an answer")
-            )
+            waiting = f"{limit} commands of this connection wait for an answer"
+            advice = "wait for some of the answers, then send it again"
+            self._wire.fail(caller, GuardError(Code.REFUSED, waiting, advice=advice))
             return
         try:
             self._carry_out(caller, session, message)
@@ -335,7 +335,7 @@ class Guard:
         ):
             self._wire.answer(caller, {})
             return
-        raise GuardError(Code.REFUSED, f"{caller.method} is refused: {rule.why}")
+        raise GuardError(Code.REFUSED, f"{caller.method} is refused: {rule.why}", advice=rule.advice)
 
     def _check_flat(self, message: Envelope) -> None:
         params = _read(message)

@@ -100,6 +100,7 @@ class TestCommands:
         for id_ in (1, 2, 3):
             agent.says(id_, "Runtime.evaluate", session="S1")
         error = agent.hears_error(3, "browser_refused: 2 commands of this connection wait", session="S1")
+        assert error["message"].endswith("To do: wait for some of the answers, then send it again.")
         assert error["data"]["retryable"] is False
         other.says(1, "Target.getTargets")
         other.hears(1)
@@ -271,6 +272,10 @@ class TestErrors:
         assert error["message"] == f"{code}: {MEANINGS[code].says}. To do: {MEANINGS[code].advice}."
         assert json.loads(error["data"]) == {"code": str(code), "retryable": MEANINGS[code].retryable}
         assert error["code"] == -32000
+
+    def test_advice_of_its_own_takes_the_place_of_the_codes(self) -> None:
+        error = GuardError(Code.REFUSED, "no", advice="do that").to_cdp()
+        assert error["message"] == "browser_refused: no. To do: do that."
 
     def test_details_and_data(self) -> None:
         error = GuardError(Code.ERROR, "it broke", data={"x": 1}).to_cdp()

@@ -39,6 +39,12 @@ class TestRules:
         assert domain and command
         assert ALL[method].why
 
+    def test_nobody_is_sent_to_a_session_where_it_is_refused_too(self) -> None:
+        for method in (*ALL, "Browser.madeUp", "Target.madeUp"):
+            rules = [rule_for(method, on_guest=on_guest) for on_guest in (False, True)]
+            if all(rule.treatment is Treatment.REFUSE for rule in rules):
+                assert all(rule.advice for rule in rules), method
+
     @pytest.mark.parametrize("treatment", Treatment)
     def test_each_treatment_is_explained(self, treatment: Treatment) -> None:
         assert MEANING[treatment].endswith(".")
