@@ -440,6 +440,11 @@ class Guard:
             bounds = {"left": 0, "top": 0, "width": 0, "height": 0, "windowState": "normal"}
             answer = {"bounds": bounds} if method.endswith("Bounds") else {"windowId": 1, "bounds": bounds}
             self._wire.answer(caller, answer)
+        elif method == "Security.setIgnoreCertificateErrors":
+            if params["ignore"]:
+                what = f"{method} is refused: the app decides about certificates"
+                raise GuardError(Code.REFUSED, what, advice="leave it out")
+            self._wire.answer(caller, {})
         elif method == "Schema.getDomains":
             self._wire.answer(caller, {"domains": []})
         elif method == "Page.close":

@@ -98,6 +98,14 @@ _PERSONS: Mapping[str, Rule] = {
 #: Seconds in which a guest that is painted answers an input or a screenshot many times over.
 INPUT_BOUND = 10.0
 FRAME_BOUND = 12.0
+#: Seconds in which a renderer that runs answers what asks for no work of the page.
+START_BOUND = 5.0
+
+_START = Rule(
+    _T.FORWARD,
+    "clients wait for it as they attach, some in all guests: one that hangs holds nobody up",
+    START_BOUND,
+)
 
 ON_GUEST: Mapping[str, Rule] = {
     "Input.dispatchKeyEvent": Rule(
@@ -144,7 +152,23 @@ ON_GUEST: Mapping[str, Rule] = {
         _T.VIRTUAL, "the window is the person's; its number would only serve to move it"
     ),
     **_PERSONS,
-    "Target.setAutoAttach": Rule(_T.FORWARD, "children of a guest; flat sessions only"),
+    "Target.setAutoAttach": Rule(_T.FORWARD, "children of a guest; flat sessions only", START_BOUND),
+    **dict.fromkeys(
+        (
+            "DOM.enable",
+            "Log.enable",
+            "Network.enable",
+            "Page.addScriptToEvaluateOnNewDocument",
+            "Page.createIsolatedWorld",
+            "Page.enable",
+            "Page.getFrameTree",
+            "Page.setLifecycleEventsEnabled",
+            "Performance.enable",
+            "Runtime.enable",
+            "Runtime.runIfWaitingForDebugger",
+        ),
+        _START,
+    ),
 }
 
 AT_BROWSER: Mapping[str, Rule] = {
@@ -157,6 +181,9 @@ AT_BROWSER: Mapping[str, Rule] = {
     "Browser.cancelDownload": Rule(_T.VIRTUAL, "only a download that the client is told of"),
     **_PERSONS,
     "Schema.getDomains": Rule(_T.VIRTUAL, "the same for every target"),
+    "Security.setIgnoreCertificateErrors": Rule(
+        _T.VIRTUAL, "browser-wide; turning it off is answered, it is never on"
+    ),
 }
 
 TARGET_DOMAIN: Mapping[str, Rule] = {

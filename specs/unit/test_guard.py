@@ -12,6 +12,7 @@ from focusguard.errors import MEANINGS, Code, GuardError, ProtocolError
 from focusguard.policy import effects
 from focusguard.policy.flow import CallFailed, Gone, TimedOut
 from focusguard.policy.wire import cdp_error
+from specs.unit.browsing import PLAYWRIGHT_AUTO
 from specs.unit.transcript import HELLO, Transcript, target
 
 
@@ -53,6 +54,18 @@ class TestCommands:
         agent.says(1, "DOM.getDocument", session="S1")
         t.app.gets("DOM.getDocument", session="S1").fails("Could not find node", -32000)
         assert agent.hears_error(1, "Could not find node", session="S1")["code"] == -32000
+
+    def test_what_clients_wait_for_as_they_attach_has_a_bound(self) -> None:
+        t = Transcript()
+        t.guest("G1")
+        agent = t.client()
+        agent.attaches("G1", "S1")
+        for id_, method in enumerate(("Page.enable", "Runtime.enable", "Target.setAutoAttach")):
+            agent.says(id_, method, dict(PLAYWRIGHT_AUTO), session="S1")
+            t.app.gets(method, session="S1")
+            t.rings(5.0)
+            agent.hears_error(id_, f"browser_timeout: {method} was not answered within 5 s", session="S1")
+        t.silence()
 
     def test_a_late_answer_is_not_a_second_one(self) -> None:
         t = Transcript()

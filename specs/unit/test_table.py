@@ -129,6 +129,19 @@ class TestCarriedOut:
         agent.hears(1, {}, session="S1")
         t.silence()
 
+    def test_certificates_are_the_apps(self) -> None:
+        t = Transcript()
+        agent = t.client()
+        method = "Security.setIgnoreCertificateErrors"
+        agent.says(1, method, {"ignore": False})
+        agent.hears(1, {})
+        agent.says(2, method, {"ignore": True})
+        error = agent.hears_error(
+            2, f"browser_refused: {method} is refused: the app decides about certificates"
+        )
+        assert error["message"].endswith("To do: leave it out.")
+        t.silence()
+
     def test_the_window_is_nobodys_business(self) -> None:
         t = Transcript()
         t.guest("G1")
