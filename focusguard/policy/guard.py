@@ -18,6 +18,7 @@ from focusguard.cdp.sessions import Session, SessionTable
 from focusguard.cdp.targets import FRAME_TYPES, Child, Guest, TargetTree
 from focusguard.errors import Code, GuardError, ProtocolError
 from focusguard.policy import effects, keys, parameters
+from focusguard.policy.attach import GO_ON
 from focusguard.policy.borrow import Borrower, Pace
 from focusguard.policy.browser import VirtualBrowser
 from focusguard.policy.delivery import Job
@@ -286,6 +287,8 @@ class Guard:
         self._dialogs.client_said(session, caller.method)
         if caller.method in GESTURING and b'"userGesture"' in bytes(message.params or b""):
             self._dialogs.agent_acts(self._guest_of(session))
+        if caller.method == GO_ON:
+            session.waiting = False
         late, bound = None, rule.bound
         guest = self._guest_of(session)
         if (
@@ -327,12 +330,7 @@ class Guard:
             self._wire.fail(caller, GuardError(Code.ERROR, DEAD))
 
     def _refuse(self, caller: Caller, session: Session | None, rule: Rule) -> None:
-        if (
-            session is not None
-            and session.virtual
-            and session.guest_id
-            and caller.method == "Runtime.runIfWaitingForDebugger"
-        ):
+        if session is not None and session.virtual and session.guest_id and caller.method == GO_ON:
             self._wire.answer(caller, {})
             return
         raise GuardError(Code.REFUSED, f"{caller.method} is refused: {rule.why}", advice=rule.advice)
@@ -541,6 +539,7 @@ class Guard:
                     parent_id=session.id,
                     held_by=session.id,
                     main=False,
+                    waiting=bool(params.get("waitingForDebugger")),
                 )
             )
             if session.client is not None and self._add_parent(session, params["targetInfo"]):
