@@ -78,4 +78,11 @@ EXPECTED: dict[tuple[str, str], Expected] = {
     ("Playwright MCP", "scroll"): NEITHER,
     ("Playwright MCP", "new tab"): Expected(f"{MCP_ERROR}{NO_TAB}", f"{MCP_ERROR}Not supported"),
     ("Playwright MCP", "quit the browser"): NEITHER,
+    ("Chrome DevTools MCP", "connect"): NO_PAGE,
+    ("Chrome DevTools MCP", "scroll"): NEITHER,
+    ("Chrome DevTools MCP", "new tab"): Expected(
+        f"Error: Protocol error (Target.createTarget): {NO_TAB} {DATA}",
+        "Error: Protocol error (Target.createTarget): Not supported",
+    ),
+    ("Chrome DevTools MCP", "quit the browser"): NEITHER,
 }
