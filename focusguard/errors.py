@@ -90,6 +90,7 @@ class GuardError(Exception):
         detail: what happened, in a sentence without the code.
         rpc_code: JSON-RPC error number (negative).
         data: further fields for `error.data`.
+        advice: what to do, in a clause without a full stop.
     """
 
     def __init__(
@@ -99,13 +100,15 @@ class GuardError(Exception):
         *,
         rpc_code: int = SERVER_ERROR,
         data: dict[str, Any] | None = None,
+        advice: str = "",
     ) -> None:
         meaning = MEANINGS[code]
         self.code = code
         self.detail = detail or meaning.says
         self.rpc_code = rpc_code
         self.data = data or {}
-        super().__init__(f"{code}: {self.detail}. To do: {meaning.advice}.")
+        self.advice = advice or meaning.advice
+        super().__init__(f"{code}: {self.detail}. To do: {self.advice}.")
 
     def to_cdp(self) -> dict[str, Any]:
         """The `error` member of a CDP answer. Its `data` is JSON text, as clients rely on a string there."""

@@ -21,6 +21,7 @@ class Session:
         connection: whether it is the root of a `/devtools/page/{id}` connection: its messages carry no session id.
         wrapped: whether the client speaks to it through Target.sendMessageToTarget.
         virtual: whether the app does not know it.
+        waiting: whether its target waits for a debugger, and the client has not let it go.
     """
 
     id: str
@@ -33,6 +34,7 @@ class Session:
     connection: bool = False
     wrapped: bool = False
     virtual: bool = False
+    waiting: bool = False
 
 
 class SessionTable:
@@ -77,6 +79,13 @@ class SessionTable:
         below = [s.id for s in self._sessions.values() if s.parent_id == session_id]
         removed = [gone for child in below for gone in self.remove(child)]
         return [*removed, session]
+
+    def below(self, session_id: str) -> Iterator[Session]:
+        """The sessions that were announced on a session, and on those."""
+        for session in self:
+            if session.parent_id == session_id:
+                yield session
+                yield from self.below(session.id)
 
     def of_guest(self, guest_id: str) -> list[Session]:
         """Everybody's sessions on a guest and below it."""

@@ -19,6 +19,9 @@ from focusguard.policy.wire import Wire
 
 #: Seconds for the app to attach or detach a session.
 ATTACH_SECONDS = 10.0
+GO_ON = "Runtime.runIfWaitingForDebugger"
+#: Seconds for a target to go on, before its session ends.
+GO_ON_SECONDS = 1.0
 
 
 class Attachments:
@@ -151,7 +154,9 @@ class Attachments:
         held = len(self._sessions.of_client(client)) + self._attaching.get(client, 0)
         if held >= self._limits.sessions:
             raise GuardError(
-                Code.REFUSED, f"this connection has {self._limits.sessions} sessions already; detach some"
+                Code.REFUSED,
+                f"this connection has {self._limits.sessions} sessions already",
+                advice="detach some of them",
             )
 
     def _virtual_session(
@@ -190,6 +195,9 @@ class Attachments:
         if session is None:
             return
         parent = self._sessions.get(session.parent_id) if session.parent_id else None
+        yield from self._let_go([session, *self._sessions.below(session.id)])
+        if self._sessions.get(session.id) is not session:
+            return
         detached = [self._wire.post(call) for call in self.take_out(session)]
         for handle in detached:
             with suppress(FlowFault):  # it went by itself
@@ -214,6 +222,7 @@ class Attachments:
 
     def detach_all(self, client: int) -> Flow[None]:
         """End all of a client's sessions with the app."""
+        yield from self._let_go(self._sessions.of_client(client))
         calls = [
             call
             for session in self._sessions.of_client(client)
@@ -223,6 +232,13 @@ class Attachments:
         for handle in [self._wire.post(call) for call in calls]:
             with suppress(FlowFault):  # it went by itself
                 yield Await(handle, ATTACH_SECONDS)
+
+    def _let_go(self, sessions: list[Session]) -> Flow[None]:
+        """Let what waits for a debugger run: a service worker that it has stopped, Chromium leaves waiting for ever."""
+        waiting = [each.id for each in sessions if each.waiting]
+        for handle in [self._wire.post(Upstream(GO_ON, {}, session_id)) for session_id in waiting]:
+            with suppress(FlowFault):  # it went by itself
+                yield Await(handle, GO_ON_SECONDS)
 
 
 def _detach(session_id: str, held_by: str | None) -> Upstream:

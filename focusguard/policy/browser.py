@@ -36,6 +36,42 @@ OPEN_SECONDS = 30.0
 Filter = tuple[dict[str, Any], ...]
 
 
+@dataclass(frozen=True, slots=True)
+class _Offer:
+    """What only the app can do, and a client is told where it does not.
+
+    Attributes:
+        what: as in "the app does not offer to …".
+        setter: the bridge's callback.
+        instead: what a client may do meanwhile.
+    """
+
+    what: str
+    setter: str
+    instead: str
+
+    def not_made(self) -> GuardError:
+        """The app has not set the callback."""
+        advice = f"let the app set {self.setter} (docs/bridge-protocol.md), or {self.instead}"
+        return GuardError(
+            Code.REFUSED, f"the app does not offer to {self.what} (bridge.{self.setter})", advice=advice
+        )
+
+    def without_bridge(self) -> GuardError:
+        """There is nobody to ask."""
+        detail = f"without a bridge the app cannot be asked to {self.what}"
+        return GuardError(
+            Code.REFUSED,
+            detail,
+            advice=f"let the app load the bridge and set {self.setter}, or {self.instead}",
+        )
+
+
+_OPEN = _Offer("open a guest", "onOpenGuest", "work in a guest that is open")
+_CLOSE = _Offer("close a guest", "onCloseGuest", "leave the guest open")
+_LOOK = "list the guests before sending it again"
+
+
 @dataclass(slots=True)
 class Scope:
     """One virtual browser (or tab): what its owner asked to be told.
@@ -195,9 +231,7 @@ class VirtualBrowser:
         yield
 
     def _create_target(self, scope: Scope, params: dict[str, Any]) -> Flow[dict[str, Any]]:
-        opened = yield from self._ask_app(
-            "guest.open", {"url": params["url"]}, "open a guest (bridge.onOpenGuest)"
-        )
+        opened = yield from self._ask_app("guest.open", {"url": params["url"]}, _OPEN)
         web_contents_id = opened.get("webContentsId")
         if not opened.get("found") or web_contents_id is None:
             raise GuardError(Code.ERROR, "the app opened something that is not a guest (bridge.onOpenGuest)")
@@ -207,9 +241,8 @@ class VirtualBrowser:
             try:
                 guest = yield Await(here, OPEN_SECONDS)
             except TimedOut:
-                raise GuardError(
-                    Code.TIMEOUT, f"what the app opened is not a guest after {OPEN_SECONDS:g} s"
-                ) from None
+                late = f"what the app opened is not a guest after {OPEN_SECONDS:g} s"
+                raise GuardError(Code.TIMEOUT, late, advice=_LOOK) from None
             finally:
                 self._opened.pop(web_contents_id, None)
         return {"targetId": guest.target_id}
@@ -225,21 +258,22 @@ class VirtualBrowser:
     def close_guest(self, guest: Guest) -> Flow[None]:
         """Ask the app to close a guest."""
         if guest.web_contents_id is None:
-            raise GuardError(Code.REFUSED, "without a bridge the app cannot be asked to close a guest")
-        params = {"webContentsId": guest.web_contents_id}
-        yield from self._ask_app("guest.close", params, "close a guest (bridge.onCloseGuest)")
+            raise _CLOSE.without_bridge()
+        yield from self._ask_app("guest.close", {"webContentsId": guest.web_contents_id}, _CLOSE)
 
-    def _ask_app(self, method: str, params: dict[str, Any], what: str) -> Flow[dict[str, Any]]:
+    def _ask_app(self, method: str, params: dict[str, Any], offer: _Offer) -> Flow[dict[str, Any]]:
         if not self._wire.bridge_here:
-            raise GuardError(Code.REFUSED, f"without a bridge the app cannot be asked to {what}")
+            raise offer.without_bridge()
+        what = offer.what
         try:
             return (yield from call(Bridge(method, params), OPEN_SECONDS))
         except CallFailed as fault:
             if fault.error.get("code") == "unsupported":
-                raise GuardError(Code.REFUSED, f"the app does not offer to {what}") from None
+                raise offer.not_made() from None
             raise GuardError(Code.ERROR, f"the app could not {what}: {fault}") from None
         except TimedOut:
-            raise GuardError(Code.TIMEOUT, f"the app did not {what} within {OPEN_SECONDS:g} s") from None
+            late = f"the app did not {what} within {OPEN_SECONDS:g} s"
+            raise GuardError(Code.TIMEOUT, late, advice=_LOOK) from None
         except Gone:
             gone = f"the bridge went away while the app was asked to {what}"
             raise GuardError(Code.BRIDGE_LOST, gone) from None

@@ -89,7 +89,8 @@ class Delivery:
         if job.method == TOUCH and offscreen and self._wire.electron < OFFSCREEN_TOUCHES_SINCE:
             raise GuardError(
                 Code.REFUSED,
-                f"Electron {self._wire.electron} gives no touches to an offscreen page; use the mouse",
+                f"Electron {self._wire.electron} gives no touches to an offscreen page",
+                advice="use the mouse",
             )
         if self.disturbs(job):
             self._borrower.check_composing(guest)

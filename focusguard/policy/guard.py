@@ -18,6 +18,7 @@ from focusguard.cdp.sessions import Session, SessionTable
 from focusguard.cdp.targets import FRAME_TYPES, Child, Guest, TargetTree
 from focusguard.errors import Code, GuardError, ProtocolError
 from focusguard.policy import effects, keys, parameters
+from focusguard.policy.attach import GO_ON
 from focusguard.policy.borrow import Borrower, Pace
 from focusguard.policy.browser import VirtualBrowser
 from focusguard.policy.delivery import Job
@@ -250,9 +251,9 @@ class Guard:
         self._wire.accept(caller)
         if too_many:
             limit = self._options.limits.pending
-            self._wire.fail(
-                caller, GuardError(Code.REFUSED, f"{limit} commands of this connection wait for an answer")
-            )
+            waiting = f"{limit} commands of this connection wait for an answer"
+            advice = "wait for some of the answers, then send it again"
+            self._wire.fail(caller, GuardError(Code.REFUSED, waiting, advice=advice))
             return
         try:
             self._carry_out(caller, session, message)
@@ -287,6 +288,8 @@ class Guard:
         self._dialogs.client_said(session, caller.method)
         if caller.method in GESTURING and b'"userGesture"' in bytes(message.params or b""):
             self._dialogs.agent_acts(self._guest_of(session))
+        if caller.method == GO_ON:
+            session.waiting = False
         late, bound = None, rule.bound
         guest = self._guest_of(session)
         if (
@@ -328,15 +331,10 @@ class Guard:
             self._wire.fail(caller, GuardError(Code.ERROR, DEAD))
 
     def _refuse(self, caller: Caller, session: Session | None, rule: Rule) -> None:
-        if (
-            session is not None
-            and session.virtual
-            and session.guest_id
-            and caller.method == "Runtime.runIfWaitingForDebugger"
-        ):
+        if session is not None and session.virtual and session.guest_id and caller.method == GO_ON:
             self._wire.answer(caller, {})
             return
-        raise GuardError(Code.REFUSED, f"{caller.method} is refused: {rule.why}")
+        raise GuardError(Code.REFUSED, f"{caller.method} is refused: {rule.why}", advice=rule.advice)
 
     def _check_flat(self, message: Envelope) -> None:
         params = _read(message)
@@ -441,6 +439,11 @@ class Guard:
             bounds = {"left": 0, "top": 0, "width": 0, "height": 0, "windowState": "normal"}
             answer = {"bounds": bounds} if method.endswith("Bounds") else {"windowId": 1, "bounds": bounds}
             self._wire.answer(caller, answer)
+        elif method == "Security.setIgnoreCertificateErrors":
+            if params["ignore"]:
+                what = f"{method} is refused: the app decides about certificates"
+                raise GuardError(Code.REFUSED, what, advice="leave it out")
+            self._wire.answer(caller, {})
         elif method == "Schema.getDomains":
             self._wire.answer(caller, {"domains": []})
         elif method == "Page.close":
@@ -537,6 +540,7 @@ class Guard:
                     parent_id=session.id,
                     held_by=session.id,
                     main=False,
+                    waiting=bool(params.get("waitingForDebugger")),
                 )
             )
             if session.client is not None and self._add_parent(session, params["targetInfo"]):

@@ -157,6 +157,7 @@ class Keyboard:
             raise GuardError(
                 Code.REFUSED,
                 "Electron would crash: keys and text for a cross-site frame of an offscreen page",
+                advice="change the field by a script on the frame's session",
             )
         if job.rule.treatment is Treatment.TEXT and not place.editable:
             raise GuardError(Code.INPUT_NOT_DELIVERED, _NOTHING_TAKES_TEXT)

@@ -70,7 +70,8 @@ class Navigator:
         if guest.crashed and guest.inner:
             raise GuardError(
                 Code.REFUSED,
-                "the guest's renderer has died, and navigating it could end the app; have a new guest opened",
+                "the guest's renderer has died, and navigating it could end the app",
+                advice="have the app open a new guest",
             )
 
     def _watch(self, guest: Guest) -> Flow[Lease | None]:

@@ -91,6 +91,7 @@ SHAPES: Mapping[str, Shape] = {
         string="behavior! browserContextId downloadPath", boolean="eventsEnabled"
     ),
     "Browser.cancelDownload": _shape(string="guid! browserContextId"),
+    "Security.setIgnoreCertificateErrors": _shape(boolean="ignore!"),
     "Target.setDiscoverTargets": _shape(boolean="discover!", array="filter"),
     "Target.setAutoAttach": _shape(boolean="autoAttach! waitForDebuggerOnStart! flatten", array="filter"),
     "Target.getTargets": _shape(array="filter"),

@@ -67,19 +67,45 @@ class Rule:
         why: the reason, for the reader of the table.
         bound: seconds after which a forwarded command is answered with `browser_timeout`; None: no bound here.
         frame: whether it waits for a frame, which a guest that is not painted never gives.
+        advice: what to do where it is refused; empty: what the error code says.
     """
 
     treatment: Treatment
     why: str
     bound: float | None = None
     frame: bool = False
+    advice: str = ""
 
 
 _T = Treatment
 
+
+def _refused(why: str, advice: str = "leave it out") -> Rule:
+    return Rule(_T.REFUSE, why, advice=advice)
+
+
+#: On a guest's session too: sending it there instead would be no better.
+_PERSONS: Mapping[str, Rule] = {
+    "Browser.close": _refused("the app belongs to the person", "close the connection instead"),
+    "Browser.crash": _refused("the app belongs to the person"),
+    "Browser.crashGpuProcess": _refused("the app belongs to the person"),
+    "Browser.setWindowBounds": _refused("the window is the person's"),
+    "Browser.grantPermissions": _refused("browser-wide; the app decides about permissions"),
+    "Browser.setPermission": _refused("browser-wide; the app decides about permissions"),
+    "Browser.resetPermissions": _refused("browser-wide; the app decides about permissions"),
+}
+
 #: Seconds in which a guest that is painted answers an input or a screenshot many times over.
 INPUT_BOUND = 10.0
 FRAME_BOUND = 12.0
+#: Seconds in which a renderer that runs answers what asks for no work of the page.
+START_BOUND = 5.0
+
+_START = Rule(
+    _T.FORWARD,
+    "clients wait for it as they attach, some in all guests: one that hangs holds nobody up",
+    START_BOUND,
+)
 
 ON_GUEST: Mapping[str, Rule] = {
     "Input.dispatchKeyEvent": Rule(
@@ -125,8 +151,24 @@ ON_GUEST: Mapping[str, Rule] = {
     "Browser.getWindowForTarget": Rule(
         _T.VIRTUAL, "the window is the person's; its number would only serve to move it"
     ),
-    "Browser.setWindowBounds": Rule(_T.REFUSE, "the window is the person's"),
-    "Target.setAutoAttach": Rule(_T.FORWARD, "children of a guest; flat sessions only"),
+    **_PERSONS,
+    "Target.setAutoAttach": Rule(_T.FORWARD, "children of a guest; flat sessions only", START_BOUND),
+    **dict.fromkeys(
+        (
+            "DOM.enable",
+            "Log.enable",
+            "Network.enable",
+            "Page.addScriptToEvaluateOnNewDocument",
+            "Page.createIsolatedWorld",
+            "Page.enable",
+            "Page.getFrameTree",
+            "Page.setLifecycleEventsEnabled",
+            "Performance.enable",
+            "Runtime.enable",
+            "Runtime.runIfWaitingForDebugger",
+        ),
+        _START,
+    ),
 }
 
 AT_BROWSER: Mapping[str, Rule] = {
@@ -137,14 +179,11 @@ AT_BROWSER: Mapping[str, Rule] = {
     "Browser.getWindowBounds": Rule(_T.VIRTUAL, "the window is the person's"),
     "Browser.setDownloadBehavior": Rule(_T.VIRTUAL, "browser-wide; kept for the guests of this connection"),
     "Browser.cancelDownload": Rule(_T.VIRTUAL, "only a download that the client is told of"),
-    "Browser.close": Rule(_T.REFUSE, "the app belongs to the person; close the connection instead"),
-    "Browser.crash": Rule(_T.REFUSE, "the app belongs to the person"),
-    "Browser.crashGpuProcess": Rule(_T.REFUSE, "the app belongs to the person"),
-    "Browser.setWindowBounds": Rule(_T.REFUSE, "the window is the person's"),
-    "Browser.grantPermissions": Rule(_T.REFUSE, "browser-wide; the app decides about permissions"),
-    "Browser.setPermission": Rule(_T.REFUSE, "browser-wide; the app decides about permissions"),
-    "Browser.resetPermissions": Rule(_T.REFUSE, "browser-wide; the app decides about permissions"),
+    **_PERSONS,
     "Schema.getDomains": Rule(_T.VIRTUAL, "the same for every target"),
+    "Security.setIgnoreCertificateErrors": Rule(
+        _T.VIRTUAL, "browser-wide; turning it off is answered, it is never on"
+    ),
 }
 
 TARGET_DOMAIN: Mapping[str, Rule] = {
@@ -161,11 +200,11 @@ TARGET_DOMAIN: Mapping[str, Rule] = {
     "Target.activateTarget": Rule(_T.WAKE, "would raise and focus the person's window"),
     "Target.createTarget": Rule(_T.OFFER, "only the app can open a guest"),
     "Target.closeTarget": Rule(_T.OFFER, "only the app can close a guest"),
-    "Target.createBrowserContext": Rule(_T.REFUSE, "partitions belong to the app"),
-    "Target.disposeBrowserContext": Rule(_T.REFUSE, "partitions belong to the app"),
-    "Target.exposeDevToolsProtocol": Rule(_T.REFUSE, "would hand a page the whole browser"),
-    "Target.autoAttachRelated": Rule(_T.REFUSE, "attaches to whatever opens whatever"),
-    "Target.openDevTools": Rule(_T.REFUSE, "would open a window in front of the person"),
+    "Target.createBrowserContext": _refused("partitions belong to the app", "use the context that is there"),
+    "Target.disposeBrowserContext": _refused("partitions belong to the app"),
+    "Target.exposeDevToolsProtocol": _refused("would hand a page the whole browser"),
+    "Target.autoAttachRelated": _refused("attaches to whatever opens whatever", "use Target.setAutoAttach"),
+    "Target.openDevTools": _refused("would open a window in front of the person"),
 }
 
 #: With these on, a client can keep a page waiting. Not among them is auto-attach that waits for the debugger: every
@@ -181,8 +220,8 @@ STOPPING = frozenset(
 
 DEFAULT_ON_GUEST = Rule(_T.FORWARD, "default on a guest's session")
 DEFAULT_AT_BROWSER = Rule(_T.REFUSE, "default at browser level: it would act on the whole app")
-_BROWSER_DOMAIN_ON_GUEST = Rule(_T.REFUSE, "default of the Browser domain: it would act on the whole app")
-_TARGET_DEFAULT = Rule(_T.REFUSE, "default of the Target domain: it may reach past the guest")
+_BROWSER_DEFAULT = _refused("default of the Browser domain: it would act on the whole app")
+_TARGET_DEFAULT = _refused("default of the Target domain: it may reach past the guest")
 _GUARD_DOMAIN = Rule(_T.GUARD, "the guard's own domain")
 
 
@@ -195,9 +234,9 @@ def rule_for(method: str, *, on_guest: bool) -> Rule:
         return own
     if method.startswith("Target."):
         return TARGET_DOMAIN.get(method, _TARGET_DEFAULT)
-    if on_guest:
-        return _BROWSER_DOMAIN_ON_GUEST if method.startswith("Browser.") else DEFAULT_ON_GUEST
-    return DEFAULT_AT_BROWSER
+    if method.startswith("Browser."):
+        return _BROWSER_DEFAULT
+    return DEFAULT_ON_GUEST if on_guest else DEFAULT_AT_BROWSER
 
 
 def borrows(method: str, params: dict[str, Any]) -> bool:

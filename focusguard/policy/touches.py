@@ -79,7 +79,11 @@ class Hand:
                 if number not in self.fingers:
                     raise ProtocolError(INVALID_PARAMS, f"No finger {number} is down")
         elif len(self.fingers | named) > MOST_FINGERS:
-            raise GuardError(Code.REFUSED, f"more than {MOST_FINGERS} fingers; nothing was sent")
+            raise GuardError(
+                Code.REFUSED,
+                f"more than {MOST_FINGERS} fingers; nothing was sent",
+                advice=f"touch with {MOST_FINGERS} at most",
+            )
 
     def note(self, params: dict[str, Any]) -> None:
         """A command was sent."""

@@ -73,6 +73,7 @@ CLIENTS = (
     Client("cdp-use", "cdp-use", "PyPI", "cdp_use_driver.py"),
     Client("agent-browser", "agent-browser", "npm", "agent_browser.py"),
     Client("Playwright MCP", "@playwright/mcp", "npm", "playwright_mcp.py"),
+    Client("Chrome DevTools MCP", "chrome-devtools-mcp", "npm", "chrome_devtools_mcp.py"),
 )
 
 

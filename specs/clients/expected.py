@@ -15,13 +15,15 @@ class Expected:
     raw: str
 
 
-ADVICE = "To do: use the same command on a guest's session, or leave it out."
-NO_TAB = f"browser_refused: the app does not offer to open a guest (bridge.onOpenGuest). {ADVICE}"
+NO_TAB = (
+    "browser_refused: the app does not offer to open a guest (bridge.onOpenGuest)."
+    " To do: let the app set onOpenGuest (docs/bridge-protocol.md), or work in a guest that is open."
+)
 DATA = '{"code": "browser_refused", "retryable": false}'
-WHOLE_APP = "default of the Browser domain: it would act on the whole app"
-NO_QUIT = f"browser_refused: Browser.close is refused: {WHOLE_APP}. {ADVICE}"
-PERSONS = "the app belongs to the person; close the connection instead"
-NO_QUIT_AT_BROWSER = f"browser_refused: Browser.close is refused: {PERSONS}. {ADVICE}"
+NO_QUIT = (
+    "browser_refused: Browser.close is refused: the app belongs to the person."
+    " To do: close the connection instead."
+)
 #: Raw, a webview is no page: those clients see the host, and nothing else.
 NO_PAGE = Expected("ok", "no page at that address")
 MCP_ERROR = "### Error\nError: browserBackend.callTool: Protocol error (Target.createTarget): "
@@ -63,9 +65,7 @@ EXPECTED: dict[tuple[str, str], Expected] = {
     ),
     ("cdp-use", "connect"): NO_PAGE,
     ("cdp-use", "new tab"): Expected(_shown_whole(NO_TAB), "{'code': -32000, 'message': 'Not supported'}"),
-    ("cdp-use", "quit the browser"): Expected(
-        _shown_whole(NO_QUIT_AT_BROWSER), "WebSocket connection closed"
-    ),
+    ("cdp-use", "quit the browser"): Expected(_shown_whole(NO_QUIT), "WebSocket connection closed"),
     # One press that says it is the second; text without keys; no frames of another process: all its own.
     ("agent-browser", "double-click"): Expected(ONE_CLICK, ONE_CLICK),
     ("agent-browser", "fill in a cross-site frame"): Expected("Frame not found", "Frame not found"),
@@ -78,4 +78,11 @@ EXPECTED: dict[tuple[str, str], Expected] = {
     ("Playwright MCP", "scroll"): NEITHER,
     ("Playwright MCP", "new tab"): Expected(f"{MCP_ERROR}{NO_TAB}", f"{MCP_ERROR}Not supported"),
     ("Playwright MCP", "quit the browser"): NEITHER,
+    ("Chrome DevTools MCP", "connect"): NO_PAGE,
+    ("Chrome DevTools MCP", "scroll"): NEITHER,
+    ("Chrome DevTools MCP", "new tab"): Expected(
+        f"Error: Protocol error (Target.createTarget): {NO_TAB} {DATA}",
+        "Error: Protocol error (Target.createTarget): Not supported",
+    ),
+    ("Chrome DevTools MCP", "quit the browser"): NEITHER,
 }

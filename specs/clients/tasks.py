@@ -13,8 +13,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 import anyio
+import pytest
 
 from focusguard.electron.display import Display
+from focusguard.electron.install import ensure_runtime
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.runtimes import Runtime
 from probes.observed import State
@@ -22,6 +24,17 @@ from specs.clients.driver import Client, Driver, Refused, open_driver
 from specs.guarded import Route, Stage, endpoint, stage
 from specs.pictures import COLOUR, PAINT, UNPAINT, size_and_colour
 
+#: Today's clients ask for what older Chromiums do not have, and before Electron 29 dialogs open (docs/architecture.md).
+OLDEST = 29
+#: Of every module that drives all clients.
+MARKS = [
+    pytest.mark.headful,
+    pytest.mark.anyio,
+    pytest.mark.skipif(
+        int(ensure_runtime().version.partition(".")[0]) < OLDEST,
+        reason=f"these clients are measured on Electron {OLDEST} and newer",
+    ),
+]
 #: What the person types: more than fits into the longest task.
 TEXT = "the quick brown fox jumps over the lazy dog " * 16
 #: Keys per second.

@@ -10,22 +10,13 @@ from collections.abc import AsyncIterator, Iterable
 import pytest
 
 from focusguard.electron.display import Display
-from focusguard.electron.install import ensure_runtime
 from focusguard.electron.janitor import Janitor
 from focusguard.electron.runtimes import Runtime
 from specs.clients.driver import CLIENTS
 from specs.clients.expected import EXPECTED, Expected
-from specs.clients.tasks import TASKS, Scene, open_scene
+from specs.clients.tasks import MARKS, TASKS, Scene, open_scene
 
-#: Today's clients ask for what older Chromiums do not have, and before Electron 29 dialogs open (docs/architecture.md).
-OLDEST = 29
-TOO_OLD = int(ensure_runtime().version.partition(".")[0]) < OLDEST
-
-pytestmark = [
-    pytest.mark.headful,
-    pytest.mark.anyio,
-    pytest.mark.skipif(TOO_OLD, reason=f"these clients are measured on Electron {OLDEST} and newer"),
-]
+pytestmark = MARKS
 
 BY_NAME = {client.name: client for client in CLIENTS}
 

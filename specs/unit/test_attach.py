@@ -198,7 +198,8 @@ class TestAttaching:
         agent.says(1, "Target.attachToTarget", {"targetId": "G1", "flatten": True})
         for id_, method in enumerate(("Target.attachToTarget", "Target.attachToBrowserTarget"), start=2):
             agent.says(id_, method, {"targetId": "G1", "flatten": True})
-            agent.hears_error(id_, "browser_refused: this connection has 2 sessions already")
+            error = agent.hears_error(id_, "browser_refused: this connection has 2 sessions already")
+            assert error["message"].endswith("already. To do: detach some of them.")
         agent.says(4, "Target.attachToTarget", {"targetId": "tab-G1", "flatten": True})
         agent.hears_error(4, "browser_refused")
 

@@ -17,6 +17,15 @@ from specs.unit.browsing import (
 from specs.unit.strokes import begin
 from specs.unit.transcript import VERSION, Client, GuestPage, Transcript, page, target
 
+NO_OPENING = (
+    "browser_refused: the app does not offer to open a guest (bridge.onOpenGuest)."
+    " To do: let the app set onOpenGuest (docs/bridge-protocol.md), or work in a guest that is open."
+)
+NO_CLOSING = (
+    "browser_refused: the app does not offer to close a guest (bridge.onCloseGuest)."
+    " To do: let the app set onCloseGuest (docs/bridge-protocol.md), or leave the guest open."
+)
+
 
 class TestDiscovery:
     """Target.setDiscoverTargets, getTargets, getTargetInfo: guests as pages, and nothing else."""
@@ -391,15 +400,40 @@ class TestOffers:
 
     def test_an_app_that_does_not_offer_it(self) -> None:
         t, _, agent = visit()
-        for id_, (method, asked, params) in enumerate(
+        for id_, (method, asked, params, says) in enumerate(
             (
-                ("Target.createTarget", "guest.open", {"url": "about:blank"}),
-                ("Target.closeTarget", "guest.close", {"targetId": "G1"}),
+                ("Target.createTarget", "guest.open", {"url": "about:blank"}, NO_OPENING),
+                ("Target.closeTarget", "guest.close", {"targetId": "G1"}, NO_CLOSING),
             )
         ):
             agent.says(id_, method, params)
             t.bridge.gets(asked).fails("no callback", "unsupported")
-            agent.hears_error(id_, "browser_refused: the app does not offer to")
+            assert agent.hears_error(id_, "browser_refused")["message"] == says
+        t.silence()
+
+    def test_without_a_bridge_the_app_cannot_be_asked(self) -> None:
+        t = Transcript(bridge=False)
+        t.app.says("Target.targetCreated", {"targetInfo": target("G1", "webview")})
+        t.app.gets("Target.attachToTarget", {"targetId": "G1"}).answers({"sessionId": "OWN-G1"})
+        t.app.gets("Target.setAutoAttach", session="OWN-G1").answers()
+        agent = t.client()
+        for id_, method, params, what, setter, instead in (
+            (
+                1,
+                "Target.createTarget",
+                {"url": "about:blank"},
+                "open",
+                "onOpenGuest",
+                "work in a guest that is open",
+            ),
+            (2, "Target.closeTarget", {"targetId": "G1"}, "close", "onCloseGuest", "leave the guest open"),
+        ):
+            agent.says(id_, method, params)
+            said = agent.hears_error(
+                id_, f"browser_refused: without a bridge the app cannot be asked to {what} a"
+            )
+            advice = f"let the app load the bridge and set {setter}, or {instead}"
+            assert said["message"].endswith(f"guest. To do: {advice}.")
         t.silence()
 
     def test_a_bridge_that_fails_is_late_or_goes(self) -> None:

@@ -55,6 +55,23 @@ class TestSessions:
         t.silence()
         assert [s.id for s in t.guard.sessions.of_client(agent.number)] == []
 
+    def test_what_waits_for_it_is_let_go_first(self) -> None:
+        t = Transcript()
+        t.guest("G1")
+        agent = t.client()
+        agent.attaches("G1", "S1")
+        for session, target_id in (("SF", "F1"), ("SW", "W1")):
+            waits = {**attached(session, target_id), "waitingForDebugger": True}
+            t.app.says("Target.attachedToTarget", waits, session="S1")
+            agent.hears_event("Target.attachedToTarget", session="S1")
+        agent.says(1, "Runtime.runIfWaitingForDebugger", session="SF")
+        t.app.gets("Runtime.runIfWaitingForDebugger", session="SF").answers()
+        agent.hears(1, session="SF")
+        agent.leaves()
+        t.app.gets("Runtime.runIfWaitingForDebugger", session="SW").answers()
+        t.app.gets("Target.detachFromTarget", {"sessionId": "S1"}).answers()
+        t.silence()
+
     def test_leaving_twice_is_leaving(self) -> None:
         t = Transcript()
         agent = t.client()

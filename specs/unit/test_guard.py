@@ -12,6 +12,7 @@ from focusguard.errors import MEANINGS, Code, GuardError, ProtocolError
 from focusguard.policy import effects
 from focusguard.policy.flow import CallFailed, Gone, TimedOut
 from focusguard.policy.wire import cdp_error
+from specs.unit.browsing import PLAYWRIGHT_AUTO
 from specs.unit.transcript import HELLO, Transcript, target
 
 
@@ -53,6 +54,18 @@ class TestCommands:
         agent.says(1, "DOM.getDocument", session="S1")
         t.app.gets("DOM.getDocument", session="S1").fails("Could not find node", -32000)
         assert agent.hears_error(1, "Could not find node", session="S1")["code"] == -32000
+
+    def test_what_clients_wait_for_as_they_attach_has_a_bound(self) -> None:
+        t = Transcript()
+        t.guest("G1")
+        agent = t.client()
+        agent.attaches("G1", "S1")
+        for id_, method in enumerate(("Page.enable", "Runtime.enable", "Target.setAutoAttach")):
+            agent.says(id_, method, dict(PLAYWRIGHT_AUTO), session="S1")
+            t.app.gets(method, session="S1")
+            t.rings(5.0)
+            agent.hears_error(id_, f"browser_timeout: {method} was not answered within 5 s", session="S1")
+        t.silence()
 
     def test_a_late_answer_is_not_a_second_one(self) -> None:
         t = Transcript()
@@ -100,6 +113,7 @@ class TestCommands:
         for id_ in (1, 2, 3):
             agent.says(id_, "Runtime.evaluate", session="S1")
         error = agent.hears_error(3, "browser_refused: 2 commands of this connection wait", session="S1")
+        assert error["message"].endswith("To do: wait for some of the answers, then send it again.")
         assert error["data"]["retryable"] is False
         other.says(1, "Target.getTargets")
         other.hears(1)
@@ -271,6 +285,10 @@ class TestErrors:
         assert error["message"] == f"{code}: {MEANINGS[code].says}. To do: {MEANINGS[code].advice}."
         assert json.loads(error["data"]) == {"code": str(code), "retryable": MEANINGS[code].retryable}
         assert error["code"] == -32000
+
+    def test_advice_of_its_own_takes_the_place_of_the_codes(self) -> None:
+        error = GuardError(Code.REFUSED, "no", advice="do that").to_cdp()
+        assert error["message"] == "browser_refused: no. To do: do that."
 
     def test_details_and_data(self) -> None:
         error = GuardError(Code.ERROR, "it broke", data={"x": 1}).to_cdp()

@@ -39,6 +39,12 @@ class TestRules:
         assert domain and command
         assert ALL[method].why
 
+    def test_nobody_is_sent_to_a_session_where_it_is_refused_too(self) -> None:
+        for method in (*ALL, "Browser.madeUp", "Target.madeUp"):
+            rules = [rule_for(method, on_guest=on_guest) for on_guest in (False, True)]
+            if all(rule.treatment is Treatment.REFUSE for rule in rules):
+                assert all(rule.advice for rule in rules), method
+
     @pytest.mark.parametrize("treatment", Treatment)
     def test_each_treatment_is_explained(self, treatment: Treatment) -> None:
         assert MEANING[treatment].endswith(".")
@@ -121,6 +127,19 @@ class TestCarriedOut:
         while t.bridge.calls:
             t.bridge.gets("guest.wake").fails("no callback", "unsupported")
         agent.hears(1, {}, session="S1")
+        t.silence()
+
+    def test_certificates_are_the_apps(self) -> None:
+        t = Transcript()
+        agent = t.client()
+        method = "Security.setIgnoreCertificateErrors"
+        agent.says(1, method, {"ignore": False})
+        agent.hears(1, {})
+        agent.says(2, method, {"ignore": True})
+        error = agent.hears_error(
+            2, f"browser_refused: {method} is refused: the app decides about certificates"
+        )
+        assert error["message"].endswith("To do: leave it out.")
         t.silence()
 
     def test_the_window_is_nobodys_business(self) -> None:

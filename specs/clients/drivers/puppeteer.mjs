@@ -7,16 +7,20 @@ import { serve } from './protocol.mjs';
 let browser;
 let page;
 
+// `browser.pages()` wants an answer of every page, and fails with one that hangs.
+const targets = () => browser.targets().filter((each) => each.type() === 'page');
+
 const frameIn = async (frame) => (await page.$(frame)).contentFrame();
 
 await serve({
   async connect({ ws, url }) {
     // Otherwise Puppeteer gives every page a size of its own.
     browser = await puppeteer.connect({ browserWSEndpoint: ws, defaultViewport: null });
-    page = (await browser.pages()).find((each) => each.url() === url);
-    if (!page) throw new Error('no page at that address');
+    const target = targets().find((each) => each.url() === url);
+    if (!target) throw new Error('no page at that address');
+    page = await target.page();
   },
-  pages: async () => (await browser.pages()).map((each) => each.url()),
+  pages: () => targets().map((each) => each.url()),
   title: () => page.title(),
   navigate: async ({ url }) => void (await page.goto(url)),
   screenshot: () => page.screenshot({ encoding: 'base64' }),
