@@ -140,8 +140,9 @@ class TestLines:
 
 
 class TestTerminal:
+    @pytest.mark.parametrize("ended_by", ["Ctrl-C", "SIGTERM"])
     async def test_it_draws_and_leaves_the_terminal_as_it_was(
-        self, on: Stage, eventually: Eventually
+        self, on: Stage, ended_by: str, eventually: Eventually
     ) -> None:
         assert on.guard is not None
         async with terminal("watch", on.guard.endpoint) as there:
@@ -149,10 +150,13 @@ class TestTerminal:
             await eventually(lambda: "with the bridge" in there.shown, seconds=20)
             assert await on.insert("secret words") is None
             await eventually(lambda: "Input.insertText" in there.shown)
-            there.key(b"\x03")
+            if ended_by == "Ctrl-C":
+                there.key(b"\x03")
+            else:
+                there.process.terminate()
             with anyio.fail_after(10):
-                assert await there.process.wait() == 130
-            await eventually(lambda: "interrupted" in there.shown)
+                assert await there.process.wait() == (130 if ended_by == "Ctrl-C" else 143)
+            await eventually(lambda: MAIN in there.written.decode() and VISIBLE in there.written.decode())
             written = there.written.decode()
             assert written.index(ALTERNATE) < written.rindex(MAIN)
             assert written.rindex(HIDDEN) < written.rindex(VISIBLE)

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from focusguard.policy import effects
 from focusguard.policy.reports import FACTS, KEPT, LONGEST, Reports, address
 from specs.unit.strokes import HELD, KEY, MOUSE, MOVE, PRESS, RETURNED, begin, types
 from specs.unit.transcript import Client, Message, Transcript
@@ -204,6 +205,12 @@ class TestKept:
         for id_ in range(1, 30):
             types(t, guest, agent, id_)
         watcher.hears_nothing()
+
+    def test_a_fault_of_the_guards_own_is_one(self) -> None:
+        t = Transcript()
+        watcher = t.client()
+        t.take(t.guard.salvage(effects.ClientLeft(9)))
+        assert facts(reports(watcher), "fault") == [{"on": "ClientLeft"}]
 
     @pytest.mark.parametrize("after", ["1", True, {}, []])
     def test_a_number_of_the_wrong_kind(self, after: Any) -> None:
