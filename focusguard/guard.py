@@ -26,6 +26,7 @@ from focusguard.policy.borrow import Pace
 from focusguard.policy.effects import Report
 from focusguard.policy.guard import Guard as Policy
 from focusguard.policy.guard import Options
+from focusguard.proxy.front import Front
 from focusguard.proxy.hub import Hub
 from focusguard.proxy.upstream import PipeUpstream, Upstream, WebSocketUpstream
 
@@ -174,7 +175,7 @@ async def launch(
     display: Display | None = None,
     bridge: BridgeMode = "preload",
     pace: Pace = "between-keys",
-    port: int = 0,
+    port: int | Front = 0,
     token: str | None = "",
     limits: Limits = DEFAULT_LIMITS,
     janitor: Janitor | None = None,
@@ -191,7 +192,7 @@ async def launch(
             (`require(process.env.FOCUSGUARD_BRIDGE)`), `inject` loads it into an unmodified app through the Node
             inspector, which is closed again, `none` runs in the weaker mode.
         pace: when a borrow starts while the person types.
-        port: the guard's port; 0 takes a free one.
+        port: the guard's port; 0 takes a free one. Or a front that is open already, and stays so.
         token: what clients must show; empty makes one, None asks for none.
         limits: bounds on what clients may hold.
         janitor: ends the app if this process is killed.
@@ -203,6 +204,7 @@ async def launch(
         focusguard.electron.errors.LaunchFailed: the app cannot be started, or ended before it was guarded; the message
             has what it said.
         focusguard.electron.errors.UpstreamFailed: the app's CDP endpoint, or its bridge, did not answer.
+        focusguard.electron.errors.PortTaken: somebody else listens on the port.
     """
     chosen = runtime if isinstance(runtime, Runtime) else runtime_at(Path(runtime))
     hub = _hub(pace, limits, bridge_expected=bridge != "none")
@@ -248,7 +250,7 @@ async def attach(
     *,
     inspector_url: str | None = None,
     pace: Pace = "between-keys",
-    port: int = 0,
+    port: int | Front = 0,
     token: str | None = "",
     limits: Limits = DEFAULT_LIMITS,
 ) -> AsyncIterator[RunningGuard]:
@@ -269,6 +271,7 @@ async def attach(
     Raises:
         focusguard.electron.errors.UpstreamFailed: nothing answers at `url`.
         focusguard.electron.errors.LaunchFailed: the bridge cannot be loaded.
+        focusguard.electron.errors.PortTaken: somebody else listens on the port.
     """
     hub = _hub(pace, limits, bridge_expected=inspector_url is not None)
     async with AsyncExitStack() as stack:
@@ -294,7 +297,7 @@ def _hub(pace: Pace, limits: Limits, *, bridge_expected: bool) -> Hub:
 async def _running(
     hub: Hub,
     upstream: Upstream,
-    port: int,
+    port: int | Front,
     token: str | None,
     *,
     wait_for_bridge: bool,

@@ -18,6 +18,8 @@ from focusguard.groups import first_error
 COMMANDS = {
     "run": ("focusguard.cli.run", "run", "Start an Electron app with its guest pages behind the guard."),
     "attach": ("focusguard.cli.run", "attach", "Guard an app that runs already, through its debugging port."),
+    "serve": ("focusguard.cli.serve", "serve", "Guard apps at an endpoint that clients can keep."),
+    "watch": ("focusguard.cli.watch", "watch", "Show what a guard that runs is doing."),
     "probe": ("focusguard.cli.probe", "probe", "Measure where agent input lands, raw and guarded."),
     "soak": ("focusguard.cli.soak", "soak", "Have a person type on while agents do everything they can."),
     "doctor": ("focusguard.cli.doctor", "doctor", "Check what the guard needs here, and in an app."),

@@ -33,3 +33,7 @@ class LaunchFailed(RigError):
 
 class UpstreamFailed(RigError):
     """The app's CDP endpoint, or its bridge, cannot be reached."""
+
+
+class PortTaken(RigError):
+    """The port that clients shall connect to cannot be listened on."""

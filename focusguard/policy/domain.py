@@ -5,10 +5,12 @@ from __future__ import annotations
 from statistics import quantiles
 from typing import Any
 
+from focusguard.cdp.sessions import SessionTable
 from focusguard.cdp.targets import TargetTree
 from focusguard.errors import METHOD_NOT_FOUND, ProtocolError
 from focusguard.policy.borrow import Borrower
 from focusguard.policy.receipts import Receipts
+from focusguard.policy.wire import Wire
 
 WEAKER = (
     "without a bridge keys borrow the focus too, and a person's keys during a borrow cannot be brought home",
@@ -17,16 +19,27 @@ WEAKER = (
 
 
 class GuardDomain:
-    """Status and metrics, for any client on any session."""
+    """Status, metrics and reports, for any client on any session."""
 
-    def __init__(self, tree: TargetTree, borrower: Borrower, receipts: Receipts, version: str) -> None:
+    def __init__(
+        self,
+        wire: Wire,
+        tree: TargetTree,
+        sessions: SessionTable,
+        borrower: Borrower,
+        receipts: Receipts,
+        version: str,
+    ) -> None:
+        self._wire = wire
         self._tree = tree
+        self._sessions = sessions
         self._borrower = borrower
         self._receipts = receipts
         self._version = version
+        self._watching: set[int] = set()
         self.bridge: dict[str, Any] | None = None
 
-    def handle(self, method: str, client: int) -> dict[str, Any]:
+    def handle(self, method: str, client: int, params: dict[str, Any] | None = None) -> dict[str, Any]:
         """Answer a method of the domain."""
         if method == "FocusGuard.enable":
             self._receipts.enable(client)
@@ -38,20 +51,40 @@ class GuardDomain:
             return self.status()
         if method == "FocusGuard.getMetrics":
             return self.metrics()
+        if method == "FocusGuard.getReports":
+            self._watching.add(client)
+            return self._wire.reports.after((params or {}).get("after", 0))
         raise ProtocolError(METHOD_NOT_FOUND, f"'{method}' wasn't found")
 
+    def client_left(self, client: int) -> None:
+        """It watches nothing any more."""
+        self._watching.discard(client)
+
     def status(self) -> dict[str, Any]:
-        """Mode, bridge and guests."""
+        """Mode, bridge, guests and clients."""
         return {
             "version": self._version,
             "mode": "bridge" if self.bridge is not None else "no-bridge",
             "limits": [] if self.bridge is not None else list(WEAKER),
             "bridge": self.bridge,
             "guests": [
-                {"targetId": g.target_id, "embedding": str(g.embedding), "url": g.info.get("url", "")}
+                {
+                    "targetId": g.target_id,
+                    "embedding": str(g.embedding),
+                    "url": g.info.get("url", ""),
+                    "crashed": g.crashed,
+                }
                 for g in self._tree.ready()
             ],
+            "clients": [
+                {"client": client, "guests": self._guests_of(client), "watches": client in self._watching}
+                for client in self._wire.clients
+            ],
         }
+
+    def _guests_of(self, client: int) -> list[str]:
+        """The guests that a client has a session on."""
+        return list(dict.fromkeys(s.guest_id for s in self._sessions.of_client(client) if not s.virtual))
 
     def metrics(self) -> dict[str, Any]:
         """Counts since the start; times in milliseconds over the last 1,000 borrows."""

@@ -127,7 +127,9 @@ class Guard:
             frame_here=self._frame_here,
             page_event=self._page_event,
         )
-        self.domain = GuardDomain(self.tree, self._borrower, self._receipts, options.version)
+        self.domain = GuardDomain(
+            self._wire, self.tree, self.sessions, self._borrower, self._receipts, options.version
+        )
         self.product: dict[str, Any] = {}
         self._roots: dict[int, Session | None] = {}
         self._unattached: dict[int, list[bytes]] = {}
@@ -154,8 +156,9 @@ class Guard:
         self._downloads.settle()
         return self._wire.drain()
 
-    def salvage(self) -> list[effects.Command]:
+    def salvage(self, event: effects.Event) -> list[effects.Command]:
         """What an event that ended in an error had asked for until then."""
+        self._wire.report("fault", on=type(event).__name__)
         return self._wire.drain()
 
     @property
@@ -205,6 +208,7 @@ class Guard:
             return
         self._wire.client_lost(client)
         self._receipts.disable(client)
+        self.domain.client_left(client)
         self._downloads.client_left(client)
         self._browser.forget(client)
         self._unattached.pop(client, None)
@@ -276,7 +280,7 @@ class Guard:
         elif treatment is Treatment.EMULATION and session is not None:
             self._emulate(caller, session, message, rule)
         elif treatment is Treatment.GUARD:
-            self._wire.answer(caller, self.domain.handle(method, caller.client))
+            self._wire.answer(caller, self.domain.handle(method, caller.client, _read(message)))
         elif treatment in (Treatment.ANSWER, Treatment.WAKE):
             self._answer_quietly(caller, session, _read(message))
         elif treatment in (Treatment.VIRTUAL, Treatment.OFFER):

@@ -205,7 +205,7 @@ class InputDesk:
         lane.passing.add(number)
 
         def answered() -> None:
-            self._receipts.tell(caller, job.receipt, None)
+            self._receipts.tell(caller, job.receipt, caller.fault, job.params.get("type"))
             self._delivery.heal(lane.guest, job)
             lane.passing.discard(number)
             if not lane.passing and lane.drained is not None:
@@ -232,7 +232,7 @@ class InputDesk:
             self._wire.fail(item.caller, outcome)
         else:
             self._wire.answer(item.caller, outcome)
-        self._receipts.tell(item.caller, item.receipt, fault)
+        self._receipts.tell(item.caller, item.receipt, fault, item.params.get("type"))
 
     def _run(self, lane: Lane, item: Job | Release | Rest) -> Flow[dict[str, Any]]:
         if lane.passing:

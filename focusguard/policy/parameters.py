@@ -102,6 +102,7 @@ SHAPES: Mapping[str, Shape] = {
     "Target.activateTarget": _shape(string="targetId!"),
     "Target.createTarget": _shape(string="url!"),
     "Target.closeTarget": _shape(string="targetId!"),
+    "FocusGuard.getReports": _shape(number="after"),
 }
 
 

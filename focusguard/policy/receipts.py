@@ -1,11 +1,21 @@
-"""Receipts: what became of each input, for clients that ask for it (`FocusGuard.enable`)."""
+"""Receipts: what became of each input, for clients that ask for it (`FocusGuard.enable`) and for those who watch."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
-from focusguard.policy.wire import Caller, Wire, cdp_error
+from focusguard.policy.wire import Caller, Wire, cdp_error, error_code
+
+#: What a command may say of its kind; clients may write anything there.
+TYPES = frozenset(
+    (
+        *("keyDown", "rawKeyDown", "char", "keyUp"),
+        *("mousePressed", "mouseReleased", "mouseMoved", "mouseWheel"),
+        *("touchStart", "touchMove", "touchEnd", "touchCancel"),
+        *("dragEnter", "dragOver", "drop", "dragCancel"),
+    )
+)
 
 
 @dataclass(slots=True)
@@ -46,8 +56,18 @@ class Receipts:
         for client in sorted(self._clients):
             self._wire.event(client, None, method, params)
 
-    def tell(self, caller: Caller, receipt: Receipt, fault: Exception | None) -> None:
-        """Tell the client about one of its commands, on the session that it used, right after the answer."""
+    def tell(self, caller: Caller, receipt: Receipt, fault: Exception | None, kind: object = None) -> None:
+        """Tell the client about one of its commands, on the session that it used, right after the answer.
+
+        Args:
+            caller: whose command it was.
+            receipt: what became of it.
+            fault: the error that it was answered with.
+            kind: its `type`.
+        """
+        if not self._wire.client_here(caller.client):
+            return
+        self._wire.reports.add("action", _action(caller, receipt, fault, kind))
         if caller.client not in self._clients:
             return
         params: dict[str, Any] = {
@@ -63,3 +83,17 @@ class Receipts:
         if fault is not None:
             params["error"] = cdp_error(fault)
         self._wire.event(caller.client, caller.session, "FocusGuard.delivery", params)
+
+
+def _action(caller: Caller, receipt: Receipt, fault: Exception | None, kind: object) -> dict[str, Any]:
+    return {
+        "client": caller.client,
+        "targetId": caller.session.guest_id if caller.session is not None else None,
+        "method": caller.method,
+        "type": kind if isinstance(kind, str) and kind in TYPES else None,
+        "verdict": receipt.verdict,
+        "way": receipt.way,
+        "frameId": receipt.frame_id,
+        "code": error_code(fault) if fault is not None else None,
+        **(receipt.borrow or {}),
+    }

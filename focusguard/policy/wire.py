@@ -12,6 +12,7 @@ from focusguard.cdp.sessions import Session, SessionTable
 from focusguard.errors import Code, GuardError, ProtocolError
 from focusguard.policy import effects
 from focusguard.policy.flow import Bridge, CallFailed, FlowFault, Flows, Gone, Handle, TimedOut, Upstream
+from focusguard.policy.reports import Reports
 
 #: Seconds after which a command that waits for a frame is looked into: a guest that is painted answers in a few frames.
 LATE_SECONDS = 0.7
@@ -30,6 +31,7 @@ class Caller:
         late_timer: number of the timer after which it is looked into, again and again.
         waits: whether it still waits for its answer; it gets one at most.
         answered: called once when it does not wait any more, whatever the outcome.
+        fault: the error that it was answered with.
     """
 
     client: int
@@ -40,6 +42,7 @@ class Caller:
     late_timer: int | None = None
     waits: bool = True
     answered: Callable[[], None] | None = None
+    fault: Exception | None = None
 
 
 class Wire:
@@ -47,6 +50,7 @@ class Wire:
 
     def __init__(self, sessions: SessionTable) -> None:
         self.outbox: list[effects.Command] = []
+        self.reports = Reports()
         self.flows = Flows(self.post, self._start_alarm, self.cancel_timer)
         self.bridge_here = False
         self.electron = 0
@@ -98,6 +102,7 @@ class Wire:
 
     def report(self, kind: str, /, **facts: Any) -> None:
         """Tell the log and whoever watches."""
+        self.reports.add(kind, facts)
         self.outbox.append(effects.Report(kind, facts))
 
     def post(self, call: Upstream | Bridge) -> Handle:
@@ -164,6 +169,7 @@ class Wire:
             return
         if not isinstance(error, (GuardError, ProtocolError, FlowFault)):
             self.report("fault", method=caller.method, reason=repr(error))
+        caller.fault = error
         told, body = _told(error), cdp_error(error)
         if isinstance(told, GuardError) and self.client_here(caller.client):
             facts = {"client": caller.client, "method": caller.method, "code": str(told.code)}
@@ -233,6 +239,8 @@ class Wire:
             else:
                 waiting.settle(messages.result_of(message))
         elif waiting is not None:
+            if (error := messages.error_of(message)) is not None:
+                waiting.fault = CallFailed(error)
             self._reply(
                 waiting,
                 lambda sid: messages.readdress(message, command_id=waiting.command_id, session_id=sid),
@@ -360,6 +368,12 @@ def cdp_error(error: Exception) -> dict[str, Any]:
     """The `error` member that tells a client of a fault."""
     told = _told(error)
     return told.error if isinstance(told, CallFailed) else told.to_cdp()
+
+
+def error_code(error: Exception) -> str:
+    """The guard's code for a fault, or the number that Chromium has for it."""
+    told = _told(error)
+    return str(told.code) if isinstance(told, GuardError) else str(cdp_error(told).get("code"))
 
 
 def _told(error: Exception) -> GuardError | ProtocolError | CallFailed:

@@ -6,6 +6,9 @@ import hmac
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+#: Where the WebSocket of the whole guard is.
+BROWSER_PATH = "/devtools/browser/focusguard"
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -55,6 +58,11 @@ class Access:
     def base(self) -> str:
         """Host, port and token, as in the endpoints that are handed out."""
         return f"127.0.0.1:{self.port}" + (f"/{self.token}" if self.token is not None else "")
+
+    @property
+    def browser_url(self) -> str:
+        """The WebSocket of the whole guard."""
+        return f"ws://{self.base}{BROWSER_PATH}"
 
 
 def _same(shown: str, expected: str) -> bool:

@@ -73,8 +73,7 @@ class Hub:
     def _contain(self, event: effects.Event) -> None:
         """A fault of the guard's own ends the client whose message met it, and nobody else."""
         _log.exception("the guard failed on %s", type(event).__name__)
-        self.carry_out(self.guard.salvage())
-        self._report(effects.Report("fault", {"event": type(event).__name__}))
+        self.carry_out(self.guard.salvage(event))
         if isinstance(event, effects.ClientSaid):
             self.server.close(
                 event.client, 1011, "the guard failed on this connection's message; see its log"
@@ -265,7 +264,7 @@ class Hub:
     @property
     def browser_url(self) -> str:
         """The WebSocket of the whole guard."""
-        return f"ws://{self.server.access.base}/devtools/browser/focusguard"
+        return self.server.access.browser_url
 
     def _listed(self, guest: Any) -> dict[str, Any]:
         info = shown_page(guest, attached=False)

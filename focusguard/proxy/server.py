@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import logging
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
+from http import HTTPStatus
 from typing import Protocol
 
 import anyio
-from anyio.abc import SocketAttribute, SocketStream
+from anyio.abc import SocketStream
 from websockets.datastructures import Headers
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.http11 import Request, Response
@@ -20,6 +21,7 @@ from websockets.server import ServerProtocol
 
 from focusguard.cdp.limits import Limits
 from focusguard.proxy.access import Access, Refusal
+from focusguard.proxy.front import Front, open_front
 
 CHUNK = 1 << 18
 #: Seconds for a client to take its last bytes when its connection is ended.
@@ -137,15 +139,17 @@ class Server:
         self.access: Access
 
     @asynccontextmanager
-    async def listen(self, port: int, token: str | None) -> AsyncIterator[None]:
-        """Listen on loopback until the block ends; port 0 takes a free one."""
-        listener = await anyio.create_tcp_listener(local_host="127.0.0.1", local_port=port)
-        self.access = Access(listener.extra(SocketAttribute.local_port), token)
-        async with listener, anyio.create_task_group() as tasks:
-            tasks.start_soon(listener.serve, self._serve)
+    async def listen(self, port: int | Front, token: str | None) -> AsyncIterator[None]:
+        """Take clients until the block ends: on loopback, where port 0 takes a free one, or those of an open front."""
+        async with AsyncExitStack() as stack:
+            front = port if isinstance(port, Front) else await stack.enter_async_context(open_front(port))
+            self.access = Access(front.port, token)
+            tasks = await stack.enter_async_context(anyio.create_task_group())
+            front.lead(lambda stream: tasks.start_soon(self._serve, stream))
             try:
                 yield
             finally:
+                front.lead(None)
                 for connection in list(self._connections.values()):
                     connection.close(CloseCode.GOING_AWAY, "the guard is stopping")
                 with anyio.CancelScope(shield=True), anyio.move_on_after(CLOSE_SECONDS):
@@ -185,15 +189,15 @@ class Server:
         protocol = ServerProtocol(max_size=self._limits.message_bytes)
         request: Request | None = None
         with anyio.move_on_after(self._limits.handshake_seconds):
-            request = await _read_request(stream, protocol)
+            request = await read_request(stream, protocol)
         if request is None:
             return
         path = self.access.check(request.path, list(request.headers.raw_items()))
         if isinstance(path, Refusal):
-            await _answer(stream, path.status, "text/plain", path.text.encode())
+            await answer(stream, path.status, "text/plain", path.text.encode())
         elif not any("websocket" in value.lower() for value in request.headers.get_all("Upgrade")):
             status, content_type, body = await self._peer.http(request.method, path)
-            await _answer(stream, status, content_type, body)
+            await answer(stream, status, content_type, body)
         else:
             await self._upgrade(stream, protocol, request, path)
 
@@ -204,7 +208,7 @@ class Server:
         if len(self._connections) >= self._limits.clients:
             where = Refusal(503, f"{self._limits.clients} clients are connected already")
         if isinstance(where, Refusal):
-            await _answer(stream, where.status, "text/plain", where.text.encode())
+            await answer(stream, where.status, "text/plain", where.text.encode())
             return
         response = protocol.accept(request)
         protocol.send_response(response)
@@ -283,7 +287,7 @@ class Server:
         return True
 
 
-async def _read_request(stream: SocketStream, protocol: ServerProtocol) -> Request | None:
+async def read_request(stream: SocketStream, protocol: ServerProtocol) -> Request | None:
     """Read a request, and pass over its body: nothing here depends on one, but pychrome sends one with every GET."""
     waiting, body = b"", 0
     try:
@@ -322,7 +326,8 @@ def _body_length(line: bytes) -> int | None:
     return length if length <= LARGEST_BODY else None
 
 
-async def _answer(stream: SocketStream, status: int, content_type: str, body: bytes) -> None:
+async def answer(stream: SocketStream, status: int, content_type: str, body: bytes) -> None:
+    """Answer a request with all that its connection gets."""
     headers = Headers(
         [
             ("Content-Type", f"{content_type}; charset=UTF-8"),
@@ -332,5 +337,4 @@ async def _answer(stream: SocketStream, status: int, content_type: str, body: by
             ("Connection", "close"),
         ]
     )
-    reasons = {200: "OK", 400: "Bad Request", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed"}
-    await stream.send(Response(status, reasons.get(status, "Error"), headers, body).serialize())
+    await stream.send(Response(status, HTTPStatus(status).phrase, headers, body).serialize())

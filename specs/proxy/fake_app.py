@@ -19,6 +19,7 @@ from focusguard.bridge.link import open_bridge_link
 from focusguard.cdp.limits import DEFAULT_LIMITS, Limits
 from focusguard.guard import _running
 from focusguard.policy.guard import Guard, Options
+from focusguard.proxy.front import Front
 from focusguard.proxy.hub import Hub
 
 Message = dict[str, Any]
@@ -239,12 +240,16 @@ class Client:
 
 @asynccontextmanager
 async def running(
-    *, limits: Limits = DEFAULT_LIMITS, token: str | None = TOKEN, app: FakeApp | None = None
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    token: str | None = TOKEN,
+    app: FakeApp | None = None,
+    port: int | Front = 0,
 ) -> AsyncIterator[Running]:
     """A guard around a fake app, until the block ends."""
     hub = Hub(Guard(Options("1.0", pace="at-once", bridge_expected=False, limits=limits)), limits)
     fake = app or FakeApp()
-    async with _running(hub, fake, 0, token, wait_for_bridge=False):
+    async with _running(hub, fake, port, token, wait_for_bridge=False):
         with anyio.fail_after(5):
             while not hub.guard.tree.ready():
                 await anyio.sleep(0.005)

@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 
 from focusguard import cli
 from focusguard.cli import run as command
+from focusguard.cli.log import Log
 from focusguard.electron.errors import LaunchFailed, UpstreamFailed
 from focusguard.guard import RunningGuard
 from focusguard.policy.effects import Report
@@ -120,15 +121,15 @@ class TestRepeats:
         return [100.0]
 
     @pytest.fixture
-    def log(self, now: list[float]) -> command.Log:
-        return command.Log(True, clock=lambda: now[0])
+    def log(self, now: list[float]) -> Log:
+        return Log(True, clock=lambda: now[0])
 
     @staticmethod
     def changed(page: int) -> Report:
         return Report("bridge.target.changed", {"webContentsId": page})
 
     def test_a_page_that_changes_is_told_of_once_a_second(
-        self, log: command.Log, now: list[float], capsys: pytest.CaptureFixture[str]
+        self, log: Log, now: list[float], capsys: pytest.CaptureFixture[str]
     ) -> None:
         for step in (0, 0.3, 0.5, 0.3, 0.7):  # 100.0 100.3 100.8 101.1 101.8
             now[0] += step
@@ -136,7 +137,7 @@ class TestRepeats:
         assert len(lines(capsys)) == 2
 
     def test_other_pages_and_other_reports_are_told_of(
-        self, log: command.Log, capsys: pytest.CaptureFixture[str]
+        self, log: Log, capsys: pytest.CaptureFixture[str]
     ) -> None:
         for _ in range(2):
             log(self.changed(3))
@@ -147,9 +148,7 @@ class TestRepeats:
         assert told.count(("bridge.target.changed", 4)) == 1
         assert told.count(("bridge.composition", 3)) == 2
 
-    def test_a_page_that_is_gone_is_forgotten(
-        self, log: command.Log, capsys: pytest.CaptureFixture[str]
-    ) -> None:
+    def test_a_page_that_is_gone_is_forgotten(self, log: Log, capsys: pytest.CaptureFixture[str]) -> None:
         log(self.changed(3))
         log(Report("bridge.target.gone", {"webContentsId": 3}))
         log(self.changed(3))

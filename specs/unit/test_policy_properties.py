@@ -65,6 +65,7 @@ AT_ROOT: list[tuple[str, dict[str, Any]]] = [
     ("Target.createTarget", {"url": "about:blank"}),
     ("Input.insertText", {"text": "hi"}),
     ("FocusGuard.getStatus", {}),
+    ("FocusGuard.getReports", {"after": 0}),
 ]
 
 
