@@ -363,6 +363,8 @@ function run(api, electron, path, token) {
       changed();
       repair();
     });
+    // An app that decides by the address decides anew.
+    wc.on('did-navigate-in-page', () => typeof api.isGuest === 'function' && changed());
     wc.on('render-process-gone', composed);
     wc.on('crashed', composed);
     wc.on('did-create-window', (/** @type {any} */ win) => downloads.opened(win.webContents, wc));
