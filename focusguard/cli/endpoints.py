@@ -55,8 +55,8 @@ def browser_socket(base: str) -> str:
     return _socket_in(_fetch(f"{base}/json/version"))
 
 
-def inspector_socket(base: str) -> str:
-    """The WebSocket of a Node inspector behind an http address.
+def listed_socket(base: str) -> str:
+    """The WebSocket that is listed first behind an http address: of an app's page, or of a Node inspector.
 
     Raises:
         NoAnswerError: there is none.

@@ -16,8 +16,8 @@ from focusguard.policy.effects import Report
 
 #: Seconds between two attempts: at first and at most.
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 30.0
-#: Seconds between two looks for an app, and for its inspector to answer once the app does.
-LOOK_SECONDS, INSPECTOR_SECONDS = 0.5, 10.0
+#: Seconds between two looks for an app; for it to show its first page; and for its inspector to answer.
+LOOK_SECONDS, PAGE_SECONDS, INSPECTOR_SECONDS = 0.5, 10.0, 10.0
 
 Start = Callable[[], AbstractAsyncContextManager[RunningGuard]]
 
@@ -105,10 +105,13 @@ async def awaited(base: str, inspector: str | None, log: Log, **how: Any) -> Asy
     """
     log(Report("app.awaited", {"at": base}))
     url = await _answer(endpoints.browser_socket, base)
+    # Electron 33.2.1 has ended now and then when it was attached to while it was still starting.
+    with anyio.move_on_after(PAGE_SECONDS):
+        await _answer(endpoints.listed_socket, base)
     inspector_url: str | None = None
     if inspector is not None:
         with anyio.move_on_after(INSPECTOR_SECONDS):
-            inspector_url = await _answer(endpoints.inspector_socket, inspector)
+            inspector_url = await _answer(endpoints.listed_socket, inspector)
         if inspector_url is None:
             raise UpstreamFailed(
                 f"no Node inspector answers at {inspector}. Start the app with --inspect=PORT"

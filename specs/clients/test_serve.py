@@ -101,7 +101,13 @@ async def test_it_guards_each_app_that_opens_the_port(
             async with launch_electron(
                 runtime, FIXTURE, display=display, switches=switches, janitor=janitor
             ) as app:
-                await eventually(lambda turn=turn: len(serve.events("app.guarded")) == turn, seconds=60)
+                await eventually(
+                    lambda turn=turn, app=app: (
+                        app.returncode is not None or len(serve.events("app.guarded")) == turn
+                    ),
+                    seconds=60,
+                )
+                assert app.returncode is None, app.ending()
                 guarded = serve.events("app.guarded")[-1]
                 assert (guarded["mode"], guarded["pid"]) == ("bridge", app.pid)
                 await eventually(lambda: guests(serve), seconds=20)
