@@ -174,6 +174,7 @@ async def launch(
     env: Mapping[str, str] | None = None,
     display: Display | None = None,
     bridge: BridgeMode = "preload",
+    debugging: Literal["pipe", "port"] = "pipe",
     pace: Pace = "between-keys",
     port: int | Front = 0,
     token: str | None = "",
@@ -191,6 +192,8 @@ async def launch(
         bridge: `preload` loads it before the app (`NODE_OPTIONS=--require`), `app` leaves that to the app
             (`require(process.env.FOCUSGUARD_BRIDGE)`), `inject` loads it into an unmodified app through the Node
             inspector, which is closed again, `none` runs in the weaker mode.
+        debugging: how the guard reaches the app. `port`, which Electron 9 always has, lets every local process past
+            the guard (`process.debugging_url`): for something that has to look at the whole app beside it.
         pace: when a borrow starts while the person types.
         port: the guard's port; 0 takes a free one. Or a front that is open already, and stays so.
         token: what clients must show; empty makes one, None asks for none.
@@ -224,7 +227,7 @@ async def launch(
                 args=args,
                 env=extra,
                 display=display,
-                debugging="pipe" if chosen.has_debugging_pipe else "port",
+                debugging=debugging if chosen.has_debugging_pipe else "port",
                 require=BRIDGE_SCRIPT if bridge == "preload" else None,
                 switches=[inspector.WAIT_SWITCH] if bridge == "inject" else (),
                 await_port=False,

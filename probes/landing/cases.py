@@ -34,6 +34,8 @@ class Case:
         during: The person types while the steps are repeated.
         loads: The guest loads a document; the trial waits for it.
         destructive: A renderer may be gone afterwards: run last, in an app that is thrown away.
+        any_app: Needs nothing but a field in the guest (or its cross-site frame), and does no harm in an app that
+            somebody uses.
         quick: Part of `--quick`.
     """
 
@@ -52,6 +54,7 @@ class Case:
     during: bool = False
     loads: bool = False
     destructive: bool = False
+    any_app: bool = False
     quick: bool = False
 
     @property

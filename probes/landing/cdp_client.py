@@ -233,21 +233,42 @@ async def find_guest(client: CdpClient, url: str, *, timeout: float = 10.0) -> s
 
 
 async def attach_guest(
-    client: CdpClient, target_id: str, url: str, *, frames: bool, timeout: float = 3.0
+    client: CdpClient,
+    target_id: str,
+    url: str,
+    *,
+    frames: bool,
+    frame_id: str | None = None,
+    nested: bool = True,
+    timeout: float = 3.0,
 ) -> GuestSessions:
-    """Attaches flat to a guest, and to its cross-site frames on demand, as client libraries do."""
+    """Attaches flat to a guest, and to its cross-site frames on demand, as client libraries do.
+
+    Args:
+        client: The agent's.
+        target_id: The guest's.
+        url: The guest's.
+        frames: Whether to attach to a frame.
+        frame_id: Target id of the frame; the first that comes where it is None.
+        nested: Whether to attach to the frame inside it, too.
+        timeout: Seconds for each of the two.
+    """
     root = (await client.send("Target.attachToTarget", {"targetId": target_id, "flatten": True}))["sessionId"]
     sessions = GuestSessions(client, target_id, url, root)
     if frames:
         follow = {"autoAttach": True, "waitForDebuggerOnStart": False, "flatten": True}
         await client.send("Target.setAutoAttach", follow, session=root)
         frame = await client.wait_attached(
-            lambda item: item.parent == root and item.type in FRAME_TYPES, timeout
+            lambda item: (
+                item.parent == root and item.type in FRAME_TYPES and frame_id in (None, item.target_id)
+            ),
+            timeout,
         )
         if frame is not None:
             sessions.frame = frame.session_id
+        if frame is not None and nested:
             await client.send("Target.setAutoAttach", follow, session=frame.session_id)
-            nested = await client.wait_attached(
+            inside = await client.wait_attached(
                 lambda item: (
                     item.parent in (frame.session_id, root)
                     and item.type in FRAME_TYPES
@@ -255,7 +276,7 @@ async def attach_guest(
                 ),
                 timeout,
             )
-            sessions.nested = nested.session_id if nested is not None else None
+            sessions.nested = inside.session_id if inside is not None else None
     return sessions
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from probes.landing.schema import LandingResult, Row
+from probes.landing.schema import LandingResult, Row, Subject
 
 Tone = Literal["good", "fault", "moved", "quiet", "invalid", "unsupported", "crashed", "refused"]
 
@@ -76,6 +76,14 @@ def words_of(row: Row) -> str:
     if row.focus_kept is not None:
         words.append(row.evidence.focus.story)
     return ", ".join(words)
+
+
+def words_of_subject(subject: Subject) -> str:
+    """The app that was measured, and where in it."""
+    return (
+        f"The app {' '.join((subject.app, *subject.args))}: the person is in {subject.host_field} of {subject.host}, "
+        f"the agent in {subject.guest_field} of {subject.guest}"
+    )
 
 
 def mark_of(row: Row) -> str:

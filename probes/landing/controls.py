@@ -107,7 +107,7 @@ async def run_controls(stage: Stage, broken: Break | None = None) -> list[Contro
                 window=stage.lane.window,
                 route=stage.lane.route,
                 expected=probe.expected,
-                seen=_tell(row),
+                seen=tell_row(row),
             )
         )
     return controls
@@ -147,7 +147,8 @@ def _arrived(row: Row) -> int:
     return len(row.evidence.typed.arrived) if row.evidence.typed is not None else 0
 
 
-def _tell(row: Row) -> str:
+def tell_row(row: Row) -> str:
+    """What a control's row says, in words."""
     if row.status != "observed":
         return f"{row.status}: {row.evidence.reason}"
     raised = f"raised {', '.join(row.evidence.focus.raised)}" if _raised(row) else "nothing raised"

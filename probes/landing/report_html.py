@@ -17,6 +17,7 @@ from probes.landing.cells import (
     tone_of,
     totals_of,
     words_of,
+    words_of_subject,
 )
 from probes.landing.schema import Control, LandingResult, Row
 from probes.landing.table import all_cases
@@ -79,6 +80,8 @@ def render_html(result: LandingResult, screenshots: Mapping[str, bytes]) -> str:
         f"Executable sha256 <code>{escape(runtime.sha256)}</code>, seed {result.plan.seed}.</p>",
         f"<p>{escape(totals_of(result.rows))}</p>",
     ]
+    if result.subject is not None:
+        parts.append(f"<p>{escape(words_of_subject(result.subject))}.</p>")
     if not result.complete:
         parts.append(
             f"<p class=banner>Incomplete, no verdict: {escape('; '.join(result.incomplete_because))}</p>"

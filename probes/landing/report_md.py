@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from probes.landing.cells import MARKS, Column, case_order, columns_of, mark_of, totals_of, words_of
+from probes.landing.cells import (
+    MARKS,
+    Column,
+    case_order,
+    columns_of,
+    mark_of,
+    totals_of,
+    words_of,
+    words_of_subject,
+)
 from probes.landing.schema import LandingResult, Row
 from probes.landing.table import all_cases
 
@@ -18,6 +27,7 @@ def render_markdown(result: LandingResult) -> str:
         f"Measured {result.started} in {result.seconds:.0f} s on {result.system}. "
         f"Executable sha256 `{runtime.sha256}`.",
         "",
+        *([f"{words_of_subject(result.subject)}.", ""] if result.subject is not None else []),
         "**Complete.**"
         if result.complete
         else "**Incomplete: no verdict.** " + "; ".join(result.incomplete_because),

@@ -8,9 +8,11 @@ import random
 import signal
 import time
 import traceback
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -29,16 +31,16 @@ from probes.landing.controls import Break, run_controls
 from probes.landing.schema import (
     Control,
     Embedding,
-    Evidence,
     LandingResult,
     Plan,
     Route,
     Row,
     RuntimeInfo,
+    Subject,
     Window,
 )
-from probes.landing.stage import Lane, Stage, UnsupportedEmbeddingError, open_stage
-from probes.landing.trial import NeedsFreshAppError, run_trial
+from probes.landing.stage import Lane, UnsupportedEmbeddingError, open_stage
+from probes.landing.trial import NeedsFreshAppError, empty_row, run_trial
 
 #: Folders whose files decide what a run shows.
 SOURCES = ("focusguard", "probes", "electron_fixture")
@@ -49,8 +51,48 @@ PREPARATION_ATTEMPTS = 3
 
 
 @dataclass(frozen=True)
+class Ground:
+    """A running app that trials run on.
+
+    Attributes:
+        electron, chromium: Versions, as the app says; empty where it does not.
+        controls: Shows that its observers see; once, before the first trial.
+        trial: Runs one case.
+    """
+
+    electron: str
+    chromium: str
+    controls: Callable[[], Awaitable[list[Control]]]
+    trial: Callable[[Case], Awaitable[Row]]
+
+
+@asynccontextmanager
+async def fixture_ground(
+    request: Request, lane: Lane, display: Display, janitor: Janitor
+) -> AsyncIterator[Ground]:
+    """The fixture app.
+
+    Raises:
+        UnsupportedEmbeddingError: If this version lacks the embedding.
+    """
+    async with open_stage(request.runtime, lane, display, janitor) as stage:
+        hello = stage.fixture.hello
+        yield Ground(
+            hello.electron,
+            hello.chromium,
+            partial(run_controls, stage, request.broken),
+            partial(run_trial, stage),
+        )
+
+
+@dataclass(frozen=True)
 class Request:
-    """What a run is asked for, on one runtime."""
+    """What a run is asked for, on one runtime.
+
+    Attributes:
+        open_ground: Starts what is measured, for a column.
+        subject: What that is; None for the fixture.
+    """
 
     runtime: Runtime
     embeddings: tuple[Embedding, ...]
@@ -61,6 +103,10 @@ class Request:
     seed: int = 0
     jobs: int = 4
     broken: Break | None = None
+    open_ground: Callable[[Request, Lane, Display, Janitor], AbstractAsyncContextManager[Ground]] = (
+        fixture_ground
+    )
+    subject: Subject | None = None
 
     @property
     def lanes(self) -> list[Lane]:
@@ -165,6 +211,7 @@ class Run:
             complete=not faults,
             incomplete_because=faults,
             rows=rows,
+            subject=request.subject,
         )
 
 
@@ -193,17 +240,17 @@ class _LaneRun:
             before = len(pending)
             try:
                 with single_error():
-                    async with open_stage(
-                        self.run.request.runtime, self.lane, self.display, self.janitor
-                    ) as stage:
-                        self.run.electron = stage.fixture.hello.electron
-                        self.run.chromium = stage.fixture.hello.chromium
-                        if not await self._controls(stage):
+                    async with self.run.request.open_ground(
+                        self.run.request, self.lane, self.display, self.janitor
+                    ) as ground:
+                        self.run.electron = ground.electron
+                        self.run.chromium = ground.chromium
+                        if not await self._controls(ground):
                             return
-                        await self._trials(stage, pending)
+                        await self._trials(ground, pending)
             except UnsupportedEmbeddingError as error:
                 for case in pending:
-                    self._add(_empty_row(self.lane, case, "unsupported", str(error)))
+                    self._add(empty_row(self.lane, case, "unsupported", str(error)))
                 return
             except Exception as error:
                 if len(pending) == before:
@@ -212,24 +259,24 @@ class _LaneRun:
                     raise
                 self._tell(f"starting again: {describe_error(error)}")
 
-    async def _controls(self, stage: Stage) -> bool:
+    async def _controls(self, ground: Ground) -> bool:
         if not self.controlled:
             self._tell("controls")
-            controls = await run_controls(stage, self.run.request.broken)
+            controls = await ground.controls()
             self.run.controls += controls
             self.controlled = all(control.passed for control in controls)
         return self.controlled
 
-    async def _trials(self, stage: Stage, pending: list[Case]) -> None:
+    async def _trials(self, ground: Ground, pending: list[Case]) -> None:
         """Works off the list until it is empty or the app is not fit for more."""
         while pending:
             case = pending[0]
             self._tell(case.name)
             try:
-                row = await run_trial(stage, case)
+                row = await ground.trial(case)
             except NeedsFreshAppError as error:
                 pending.pop(0)
-                self._add(_empty_row(self.lane, case, "invalid", f"the app did not answer any more: {error}"))
+                self._add(empty_row(self.lane, case, "invalid", f"the app did not answer any more: {error}"))
                 return
             unprepared = row.status == "invalid" and not row.evidence.commands
             if unprepared and case.name not in self.retried:
@@ -238,7 +285,7 @@ class _LaneRun:
                 return
             self.unprepared = self.unprepared + 1 if unprepared else 0
             pending.pop(0)
-            if stage.headful and row.status == "observed":
+            if self.lane.window == "headful" and row.status == "observed":
                 await self._screenshot(row)
             self._add(row)
             if case.destructive or leaves_traces(row):
@@ -321,23 +368,6 @@ def hash_sources(root: Path, folders: Sequence[str] = SOURCES) -> dict[str, str]
             total.update(path.relative_to(root).as_posix().encode() + b"\0" + path.read_bytes() + b"\0")
         result[folder] = total.hexdigest()
     return result
-
-
-def _empty_row(lane: Lane, case: Case, status: str, reason: str) -> Row:
-    return Row(
-        case=case.name,
-        embedding=lane.embedding,
-        window=lane.window,
-        route=lane.route,
-        guest_focus=case.guest_focus,
-        landing=[],
-        leaked=0,
-        stolen=0,
-        focus_kept=None,
-        reply="",
-        status="unsupported" if status == "unsupported" else "invalid",
-        evidence=Evidence(what=case.what, reason=reason),
-    )
 
 
 def _faults_of(rows: Sequence[Row], controls: Sequence[Control], request: Request) -> list[str]:

@@ -65,6 +65,17 @@ class RuntimeInfo(Model):
     sha256: str
 
 
+class Subject(Model):
+    """The app that was measured, where it is not the fixture, and what was found in it."""
+
+    app: str
+    args: list[str] = Field(default_factory=list)
+    host: str = Field(description="URL of the page that the person is in.")
+    host_field: str
+    guest: str = Field(description="URL of the guest.")
+    guest_field: str
+
+
 class Control(Model):
     """A deliberate fault (or a deliberate nothing) that the observers had to recognise first."""
 
@@ -216,6 +227,7 @@ class LandingResult(Model):
     seconds: float = 0.0
     system: str = ""
     runtime: RuntimeInfo
+    subject: Subject | None = None
     sources: dict[str, str] = Field(
         default_factory=dict, description="sha256 of the measuring and measured sources."
     )

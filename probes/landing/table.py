@@ -23,17 +23,21 @@ def all_cases() -> tuple[Case, ...]:
     return cases
 
 
-def select_cases(patterns: Iterable[str] = (), *, quick: bool = False) -> tuple[Case, ...]:
+def select_cases(
+    patterns: Iterable[str] = (), *, quick: bool = False, any_app: bool = False
+) -> tuple[Case, ...]:
     """The cases that a run is asked for.
 
     Args:
         patterns: Shell patterns for names; none means all.
         quick: Only the short list, unless patterns name cases of their own.
+        any_app: Only those that need nothing of the fixture's pages.
 
     Raises:
         LookupError: If a pattern matches no case.
     """
-    cases, wanted = all_cases(), list(patterns)
+    cases = tuple(case for case in all_cases() if case.any_app or not any_app)
+    wanted = list(patterns)
     for pattern in wanted:
         if not any(fnmatchcase(case.name, pattern) for case in cases):
             raise LookupError(f"no case matches {pattern!r}")

@@ -105,7 +105,7 @@ FOCUS = (
         "A script in the cross-site frame calls window.focus() and focus() on a field",
         (evaluate(f"window.focus(); {QUERY}.focus()", "frame"),),
     ),
-    Case("bring-to-front", "Page.bringToFront", (Cdp("Page.bringToFront"),), quick=True),
+    Case("bring-to-front", "Page.bringToFront", (Cdp("Page.bringToFront"),), any_app=True, quick=True),
     Case(
         "frame-session.bring-to-front",
         "Page.bringToFront on the cross-site frame's own session",
@@ -115,6 +115,7 @@ FOCUS = (
         "activate-target",
         "Target.activateTarget",
         (Cdp("Target.activateTarget", {"targetId": "@guest"}, "browser"),),
+        any_app=True,
         quick=True,
     ),
     Case(

@@ -20,10 +20,14 @@ def _text(name: str, what: str, **more: object) -> Case:
 
 
 KEYS = (
-    _keys("key", "Letter keys on the guest's root session", quick=True),
-    _keys("key.raw-char", "Letters as rawKeyDown, char, keyUp", steps=letters(style="raw-char")),
-    _keys("key.char-only", "Letters as bare char events", steps=letters(style="char")),
-    _keys("key.emulated-focus", "Letter keys, focus emulation on", setup=(emulate(),), quick=True),
+    _keys("key", "Letter keys on the guest's root session", any_app=True, quick=True),
+    _keys(
+        "key.raw-char", "Letters as rawKeyDown, char, keyUp", steps=letters(style="raw-char"), any_app=True
+    ),
+    _keys("key.char-only", "Letters as bare char events", steps=letters(style="char"), any_app=True),
+    _keys(
+        "key.emulated-focus", "Letter keys, focus emulation on", setup=(emulate(),), any_app=True, quick=True
+    ),
     _keys(
         "key.same-site-frame", "Letter keys, guest's focus in its same-site frame", guest_focus="same-site"
     ),
@@ -31,6 +35,7 @@ KEYS = (
         "key.cross-site-frame",
         "Letter keys on the root session, guest's focus in its cross-site frame",
         guest_focus="cross-site",
+        any_app=True,
         quick=True,
     ),
     _keys(
@@ -99,16 +104,18 @@ KEYS = (
         "Letter keys while the person types",
         during=True,
         windows=HEADFUL_ONLY,
+        any_app=True,
         quick=True,
     ),
 )
 
 TEXT = (
-    _text("insert-text", "Input.insertText on the guest's root session", quick=True),
+    _text("insert-text", "Input.insertText on the guest's root session", any_app=True, quick=True),
     _text(
         "insert-text.emulated-focus",
         "Input.insertText, focus emulation on",
         setup=(emulate(),),
+        any_app=True,
         quick=True,
     ),
     _text(
@@ -120,6 +127,7 @@ TEXT = (
         "insert-text.cross-site-frame",
         "Input.insertText on the root session, guest's focus in its cross-site frame",
         guest_focus="cross-site",
+        any_app=True,
     ),
     _text(
         "insert-text.nested-frame",
@@ -134,12 +142,14 @@ TEXT = (
         "Input.insertText while the person types",
         during=True,
         windows=HEADFUL_ONLY,
+        any_app=True,
     ),
     _text(
         "ime-composition",
         "Input.imeSetComposition twice, then a commit, on the root session",
         steps=compose(),
         tokens=_PARTS,
+        any_app=True,
     ),
 )
 
@@ -150,6 +160,7 @@ FRAMES = (
         steps=letters(session="frame"),
         setup=(emulate(session="frame"),),
         guest_focus="cross-site",
+        any_app=True,
         quick=True,
     ),
     _keys(
@@ -164,6 +175,7 @@ FRAMES = (
         steps=insert_text("frame"),
         setup=(emulate(session="frame"),),
         guest_focus="cross-site",
+        any_app=True,
         quick=True,
     ),
     _text(

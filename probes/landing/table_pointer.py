@@ -34,8 +34,20 @@ _GESTURE = 8.0  # seconds: a hidden window makes a frame a second, and a gesture
 _AT_FIELD = {"x": At(FIELD, "x"), "y": At(FIELD, "y")}
 
 POINTER = (
-    _press("mouse-press", "Move, press and release on a field", steps=click(FIELD, moved=True), quick=True),
-    _press("mouse-press.emulated-focus", "The press, focus emulation on", setup=(emulate(),), quick=True),
+    _press(
+        "mouse-press",
+        "Move, press and release on a field",
+        steps=click(FIELD, moved=True),
+        any_app=True,
+        quick=True,
+    ),
+    _press(
+        "mouse-press.emulated-focus",
+        "The press, focus emulation on",
+        setup=(emulate(),),
+        any_app=True,
+        quick=True,
+    ),
     _press(
         "mouse-press.no-release",
         "A press that is not released",
@@ -43,9 +55,7 @@ POINTER = (
         cleanup=click(FIELD)[1:],
     ),
     _press(
-        "mouse-press.double",
-        "A double click",
-        steps=(*click(FIELD), *click(FIELD, count=2)),
+        "mouse-press.double", "A double click", steps=(*click(FIELD), *click(FIELD, count=2)), any_app=True
     ),
     _press("mouse-press.right", "A press of the right button", steps=click(BUTTON, button="right")),
     _press("mouse-press.button", "A press on a button", steps=click(BUTTON)),
@@ -62,6 +72,7 @@ POINTER = (
         "A press in the cross-site frame, through the root session",
         steps=click(f"cross-site.{FIELD}"),
         guest_focus="cross-site",
+        any_app=True,
         quick=True,
     ),
     _press(
@@ -75,6 +86,7 @@ POINTER = (
         "A press on the cross-site frame's own session",
         steps=click(f"cross-site.{FIELD}", session="frame"),
         guest_focus="cross-site",
+        any_app=True,
         quick=True,
     ),
     _press(
@@ -89,6 +101,7 @@ POINTER = (
         steps=click(FIELD, moved=True),
         during=True,
         windows=HEADFUL_ONLY,
+        any_app=True,
         quick=True,
     ),
     _webview(
@@ -152,6 +165,7 @@ POINTER = (
         "A touch starts and ends",
         (touch("touchStart", FIELD), touch("touchEnd", FIELD, points=False)),
         "touch",
+        any_app=True,
         quick=True,
     ),
     Case(
@@ -178,6 +192,7 @@ POINTER = (
         "Input.synthesizeTapGesture",
         (Cdp("Input.synthesizeTapGesture", _AT_FIELD, patience=_GESTURE),),
         "gesture",
+        any_app=True,
     ),
     Case(
         "scroll-gesture",

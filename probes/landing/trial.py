@@ -34,9 +34,9 @@ from probes.landing.observe import (
     find_sightings,
     judge,
 )
-from probes.landing.schema import Evidence, Row
+from probes.landing.schema import Evidence, Row, Status
 from probes.landing.snapshots import active_name, gone_renderers, snapshot_of
-from probes.landing.stage import Stage
+from probes.landing.stage import Lane, Stage
 from probes.landing.steps import FIELD, Cdp, Session
 
 TRIAL_SECONDS = 25.0
@@ -92,20 +92,8 @@ async def run_trial(stage: Stage, case: Case) -> Row:
     """
     begin = time.monotonic()
     nonce = secrets.token_hex(8)
-    row = Row(
-        case=case.name,
-        embedding=stage.lane.embedding,
-        window=stage.lane.window,
-        route=stage.lane.route,
-        guest_focus=case.guest_focus,
-        landing=[],
-        leaked=0,
-        stolen=0,
-        focus_kept=None,
-        reply="",
-        status="observed",
-        evidence=Evidence(nonce=nonce, instance=stage.fixture.hello.instance, what=case.what),
-    )
+    row = empty_row(stage.lane, case, "observed")
+    row.evidence.nonce, row.evidence.instance = nonce, stage.fixture.hello.instance
     row.evidence.pid = stage.fixture.hello.pid
     try:
         with anyio.fail_after(TRIAL_SECONDS):
@@ -126,6 +114,24 @@ async def run_trial(stage: Stage, case: Case) -> Row:
     return row
 
 
+def empty_row(lane: Lane, case: Case, status: Status, reason: str = "") -> Row:
+    """A row that says nothing yet."""
+    return Row(
+        case=case.name,
+        embedding=lane.embedding,
+        window=lane.window,
+        route=lane.route,
+        guest_focus=case.guest_focus,
+        landing=[],
+        leaked=0,
+        stolen=0,
+        focus_kept=None,
+        reply="",
+        status=status,
+        evidence=Evidence(what=case.what, reason=reason),
+    )
+
+
 async def _exit_code(stage: Stage) -> int | None:
     process = stage.fixture.process
     if process is not None:
@@ -142,7 +148,7 @@ async def _run(stage: Stage, case: Case, nonce: str, row: Row) -> None:
         try:
             if case.during and stage.person is not None:
                 person = PersonInput(during=PERSON_KEYS)
-                await _act_while_typing(stage, performer, repeated(case, REPEATS))
+                await act_while_typing(stage.person, performer, repeated(case, REPEATS))
             else:
                 for step in case.steps:
                     await performer.perform(step)
@@ -162,15 +168,13 @@ async def _run(stage: Stage, case: Case, nonce: str, row: Row) -> None:
             raised=stage.front.changes(ready.mark),
             field_name=case.host_field,
         )
-        _fill(row, verdict, ready.state, after, case)
+        fill(row, verdict)
+        _fill_state(row, ready.state, after, case)
         if stage.person is not None and row.evidence.typed is not None:
-            row.evidence.typed.schedule_ms = _schedule(stage.person, first_stroke, start_ms)
+            row.evidence.typed.schedule_ms = schedule_of(stage.person, first_stroke, start_ms)
         if stage.person is None and not (row.evidence.gone or row.evidence.host_reloaded):
             row.evidence.next_key = await _next_key(stage, after.seq)
-        tried = {step.method for step in case.steps if isinstance(step, Cdp)}
-        if tried and tried <= set(performer.unknown):
-            row.status = "unsupported"
-            row.evidence.reason = f"no such method: {', '.join(sorted(tried))}"
+        note_unknown(row, case, performer)
 
 
 @asynccontextmanager
@@ -300,9 +304,9 @@ def _app(fixture: Fixture) -> Any:
     return perform
 
 
-async def _act_while_typing(stage: Stage, performer: Performer, case: Case) -> None:
-    assert stage.person is not None
-    person, begin = stage.person, len(stage.person.journal)
+async def act_while_typing(person: Person, performer: Performer, case: Case) -> None:
+    """Performs a case from the person's third key on."""
+    begin = len(person.journal)
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(lambda: person.type(PERSON_KEYS, rate=DURING_RATE))
         while len(person.journal) < begin + 4:  # two keys are down and up again
@@ -395,7 +399,8 @@ async def _next_key(stage: Stage, since: int) -> str:
     return "nowhere"
 
 
-def _schedule(person: Person, first: int, start_ms: float) -> list[float]:
+def schedule_of(person: Person, first: int, start_ms: float) -> list[float]:
+    """When the keys were pressed, in milliseconds since `start_ms`."""
     return [
         round((stroke.at_ns + person.epoch_ns) / 1e6 - start_ms, 1)
         for stroke in person.journal[first:]
@@ -403,7 +408,8 @@ def _schedule(person: Person, first: int, start_ms: float) -> list[float]:
     ]
 
 
-def _fill(row: Row, verdict: Verdict, before: observed.State, after: observed.State, case: Case) -> None:
+def fill(row: Row, verdict: Verdict) -> None:
+    """Writes a verdict into its row."""
     evidence = row.evidence
     row.landing, row.leaked, row.stolen = list(verdict.landing), verdict.leaked, verdict.stolen
     row.focus_kept = verdict.focus_kept
@@ -414,6 +420,18 @@ def _fill(row: Row, verdict: Verdict, before: observed.State, after: observed.St
         verdict.focus,
         verdict.typed,
     )
+
+
+def note_unknown(row: Row, case: Case, performer: Performer) -> None:
+    """Marks a row none of whose commands this version knows."""
+    tried = {step.method for step in case.steps if isinstance(step, Cdp)}
+    if tried and tried <= set(performer.unknown):
+        row.status = "unsupported"
+        row.evidence.reason = f"no such method: {', '.join(sorted(tried))}"
+
+
+def _fill_state(row: Row, before: observed.State, after: observed.State, case: Case) -> None:
+    evidence = row.evidence
     host = after.host
     evidence.host_reloaded = host.id != before.host.id
     evidence.host_value = str(host.values.get(case.host_field, ""))

@@ -23,6 +23,7 @@ from probes.landing.schema import (
     Plan,
     Row,
     RuntimeInfo,
+    Subject,
     UnreadableResultError,
     read_result,
 )
@@ -174,6 +175,16 @@ class DescribeReports:
     def it_puts_an_incomplete_run_first(self) -> None:
         assert "Incomplete: no verdict" in render_markdown(result(row(), complete=False))
 
+    def it_names_another_app_and_where_in_it(self, tmp_path: Path) -> None:
+        given = result(row())
+        given.subject = Subject(
+            app="notes", args=["--a"], host="h.html", host_field="#n", guest="g.html", guest_field="#s"
+        )
+        write_result(given, {}, tmp_path)
+        assert read_result(tmp_path) == given
+        words = "The app notes --a: the person is in #n of h.html, the agent in #s of g.html."
+        assert all(words in (tmp_path / f"landing.{kind}").read_text() for kind in ("md", "html"))
+
     def it_makes_one_page_of_several_versions(self) -> None:
         text = render_document([result(row()), result(row(), electron="9.4.1")])
         assert "## Electron 33.2.1, webview\n" in text
@@ -234,10 +245,21 @@ class DescribeCommandLine:
             ["--no-such-option"],
             ["compare", "missing.json", "missing.json"],
             ["doc"],
+            ["--host-field", "#notes"],
+            ["--app-arg", "--flag"],
+            ["--app", "/nowhere"],
+            ["--app", "probes", "--case", "reload"],
+            ["--app", "probes"],
+            ["--app", "electron_fixture", "--window", "hidden"],
+            ["--app", "electron_fixture", "--embedding", "webview"],
+            ["--app", "electron_fixture", "--jobs", "2"],
+            ["--app", "electron_fixture", "--electron", "1.2.3"],
+            ["--app", "electron_fixture", "--electron", "33.2.1", "--electron", "22.3.25"],
         ],
     )
     def it_answers_wrong_usage_with_2(self, arguments: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr("focusguard.cli.probe._measure", None)
+        monkeypatch.setattr("focusguard.cli.probe.survey", None)
         done = CliRunner().invoke(probe, arguments)
         assert done.exit_code == 2, done.output
 

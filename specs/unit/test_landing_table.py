@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
+import re
 
 import pytest
 
 from probes.landing.cases import Case, exists_in, repeated
 from probes.landing.observe import PERSON_KEYS
 from probes.landing.schema import EMBEDDINGS
-from probes.landing.steps import Cdp
+from probes.landing.steps import FIELD, At, Cdp, Pause
 from probes.landing.table import all_cases, select_cases
 
 #: What can carry input or move focus, by the protocol's method names.
@@ -97,3 +98,18 @@ def test_quick_is_a_part_of_all() -> None:
 def test_a_webviews_attribute_is_no_case_elsewhere() -> None:
     (inert,) = select_cases(["mouse-press.inert-webview"])
     assert [name for name in EMBEDDINGS if exists_in(inert, name, "hidden", "raw")] == ["webview"]
+
+
+@pytest.mark.parametrize("case", select_cases(any_app=True), ids=lambda case: case.name)
+def test_what_is_done_in_any_app_needs_one_field_and_types_letters(case: Case) -> None:
+    assert not (case.loads or case.destructive) and case.host_field == "textarea"
+    assert case.guest_focus in ("main", "cross-site")
+    for step in (*case.setup, *case.steps, *case.cleanup):
+        assert isinstance(step, Cdp | Pause)
+        if isinstance(step, Cdp):
+            values = [*step.params.values(), *step.params.get("touchPoints", [{}])[:1]]
+            used = {value.element for value in values if isinstance(value, At)}
+            assert used <= {FIELD, f"cross-site.{FIELD}"}
+            assert step.session in ("root", "frame", "browser")
+            assert re.fullmatch("[a-z]?", step.params.get("key", ""))
+            assert re.fullmatch("[a-z]*", step.params.get("text", ""))
