@@ -12,6 +12,7 @@ from typing import Any, get_args
 
 import anyio
 import pytest
+from hypothesis import HealthCheck, settings
 
 from focusguard.electron.display import Display, isolated_display
 from focusguard.electron.install import ensure_runtime, install_runtime
@@ -25,6 +26,10 @@ Eventually = Callable[..., Awaitable[Any]]
 
 #: Folders of specs that are short and start no app.
 LAST = ("proxy", "unit")
+
+# How long an example takes says more of the machine than of the code.
+settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("untimed")
 
 # A shell starts what runs in its background with SIGINT ignored, and so would be whatever a spec interrupts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
