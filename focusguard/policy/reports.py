@@ -35,6 +35,7 @@ FACTS: Mapping[str, tuple[str, ...]] = {
         "bridge.key.lost": "hostWebContentsId",
         "bridge.target.changed": "webContentsId",
         "bridge.target.gone": "webContentsId",
+        "bridge.target.refused": "webContentsId",
         "chooser.kept": "targetId",
         "client.joined": "client target",
         "client.left": "client",
@@ -81,12 +82,15 @@ def address(url: str) -> str:
     """A page's address without what may have been typed: its query, its fragment, a password, a page in the URL."""
     scheme, colon, rest = url.partition(":")
     if not rest.startswith("//"):
-        return url if scheme in ("about", "") or not colon else f"{scheme}:…"
-    place = rest[2:]
-    cut = min((at for at in map(place.find, "?#") if at >= 0), default=len(place))
-    host, slash, path = place[:cut].partition("/")
-    mark = f"{place[cut]}…" if place[cut + 1 :] else ""
-    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}{mark}"
+        return _short(url) if scheme in ("about", "") or not colon else f"{scheme}:…"
+    host, slash, path = _short(rest[2:]).partition("/")
+    return f"{scheme}://{host.rpartition('@')[2]}{slash}{path}"
+
+
+def _short(text: str) -> str:
+    """What stands before a query or a fragment."""
+    cut = min((at for at in map(text.find, "?#") if at >= 0), default=len(text))
+    return f"{text[: cut + 1]}…" if text[cut + 1 :] else text[:cut]
 
 
 def _plain(name: str, value: Any) -> str | float | bool:

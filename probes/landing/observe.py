@@ -325,8 +325,8 @@ _FOCUS_EVENTS = frozenset({"focus", "blur", "focusin", "focusout", "visibilitych
 
 def follow_person(after: Snapshot, person: PersonInput, field_name: str) -> Typed:
     """Follows the person's keystrokes: which arrived in their field in order, and where the others went."""
-    # A terminal takes the keypress and lets no text into its hidden field.
-    kind = "keypress" if field_name == "terminal" else "input"
+    # A terminal takes keys, some at the keydown and some at the keypress, and lets no text into its hidden field.
+    kind = "keydown" if field_name == "terminal" else "input"
     arrived = "".join(
         event.data or event.key
         for event in after.host.log

@@ -211,7 +211,7 @@ class DescribeStolen:
         assert (found.stolen, found.leaked) == (0, 3)
 
     def it_reads_a_terminal_from_its_key_presses(self) -> None:
-        log = [Event("keypress", key=letter, target="terminal") for letter in "123"]
+        log = [Event("keydown", key=letter, target="terminal") for letter in "123"]
         assert verdict(after(log), person="123", field="terminal").stolen == 0
 
     def it_is_inferred_from_the_focus_in_a_hidden_window(self) -> None:

@@ -166,6 +166,7 @@ class TestAddress:
             ("javascript:secret", "javascript:…"),
             ("blob:http://guest.test/1", "blob:…"),
             ("about:blank", "about:blank"),
+            ("about:blank#secret", "about:blank#…"),
             ("", ""),
         ],
     )

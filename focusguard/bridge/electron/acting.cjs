@@ -13,7 +13,7 @@ function createActing(app) {
   function tell(wc, now) {
     if (typeof app.onAgentActing !== 'function') return;
     try {
-      app.onAgentActing(wc, now);
+      Promise.resolve(app.onAgentActing(wc, now)).catch(() => {});
     } catch (error) {
       // The app's sign is its own affair; the agent's input goes on.
     }

@@ -158,7 +158,16 @@ function run(api, electron, path, token) {
   const downloads = createDownloads({ electron, persons, event });
   const permissions = createPermissions({ electron, targets, persons, screen: createScreen({ app, targets, within, borrows }) });
   api.isAgentInput = (/** @type {any} */ wc) => !!wc && marks.isAgentInput(wc, borrows.isLeased(wc));
-  api.reconsider = () => webContents.getAllWebContents().forEach(tellChanged);
+  // Not at once: the app may call it where it is being asked.
+  let reconsidering = false;
+  api.reconsider = () => {
+    if (reconsidering) return;
+    reconsidering = true;
+    setImmediate(() => {
+      reconsidering = false;
+      webContents.getAllWebContents().forEach(tellChanged);
+    });
+  };
 
   /** @param {any} params */
   const page = (params) => {
